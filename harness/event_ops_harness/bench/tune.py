@@ -36,8 +36,7 @@ from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
 from event_ops_harness.conformance.compare import Mismatch, assert_same
 from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.results import command, new_table, write_found
-from ffi_bridge.operators.backends import platform_of
-from ffi_bridge.operators.tuning import FORMAT, slug
+from ffi_bridge.operators import FORMAT, platform_of, slug
 
 PACKAGE: Final = Path(event_ops.__file__).parent
 HOPELESS: Final = 3  # times as long as the first backend in one call, and a millisecond: not timed further

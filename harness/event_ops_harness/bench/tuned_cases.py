@@ -14,7 +14,7 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.steps import Problem, event_place, make_problem
 from event_ops_harness.conformance.equations import equations
-from ffi_bridge.operators.tuning import Signature
+from ffi_bridge.operators import Signature
 
 DENSITIES: Final = (0.001, 0.01, 0.1, 1.0)
 SMALLEST: Final = 32  # elements; below, cases are about edges

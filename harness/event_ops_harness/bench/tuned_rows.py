@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from event_ops_harness.bench.noise import change
-from ffi_bridge.operators.tuning import Signature
+from ffi_bridge.operators import Signature
 
 MARGIN: Final = 1.1  # how many times as fast a backend must be, beyond noise, to get a row
 ALPHA: Final = 0.05

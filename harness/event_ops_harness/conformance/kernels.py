@@ -11,8 +11,7 @@ import jax
 
 from event_ops_harness.conformance.equations import equations
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.native.call import NativeKernel
-from ffi_bridge.operators.call import Call, concrete
+from ffi_bridge.operators import Call, concrete
 
 
 @contextlib.contextmanager
@@ -33,4 +32,4 @@ def _of_backend(operator: XLACustomKernel, call: Call, ins: Sequence[Any]) -> li
 def have_derivatives(f: Callable[..., Any], args: Sequence[Any]) -> bool:
     """Return whether a kernel that `f` calls has derivatives of its own; trace `f` within `without_rules`."""
     called = equations(jax.make_jaxpr(f)(*args).jaxpr, "native_kernel")
-    return any(type(equation.params["kernel"]).jvp is not NativeKernel.jvp for equation in called)
+    return any(equation.params["kernel"].has_derivatives for equation in called)

@@ -19,7 +19,7 @@ from rich.table import Table
 from event_ops_harness.conformance.properties import PROPERTIES
 from event_ops_harness.results import RESULTS, machine, when
 from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
-from ffi_bridge.operators.backends import PREFERENCE
+from ffi_bridge.operators import PREFERENCE
 
 OUTPUT: Final = RESULTS / "matrix.json"
 

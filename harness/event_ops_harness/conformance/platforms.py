@@ -10,8 +10,7 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge import XLACustomKernel
-from ffi_bridge.operators.backends import platform_of
-from ffi_bridge.operators.dispatch import emulated
+from ffi_bridge.operators import emulated, platform_of
 
 CPU: Final = "cpu"
 GPU: Final = "gpu"

@@ -13,8 +13,8 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
 from event_ops_harness.bench.traffic import bytes_moved, operations
 from event_ops_harness.conformance.cell import Trial, index_dtype_of, inputs_of, types_of
-from ffi_bridge.emulated.driver import Counted, EmulatedDriver
-from ffi_bridge.warp.cuda import machine_code
+from ffi_bridge.emulated import Counted, EmulatedDriver
+from ffi_bridge.warp import machine_code
 from ptx_on_cpu import Buffer, Launch
 from ptx_on_cpu.counters import (
     H100,

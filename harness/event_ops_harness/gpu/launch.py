@@ -21,9 +21,8 @@ from numba.extending import intrinsic
 from event_ops_harness.gpu.rivals import launch_rivals, measured
 from event_ops_harness.gpu.timing import us_per_call, us_per_step
 from ffi_bridge import graph_options, numba_cuda_kernel
-from ffi_bridge.cuda.driver import cuda_driver
-from ffi_bridge.cuda.program import LAUNCH_TYPE
-from ffi_bridge.numba_cuda.compile import array_type, compile_kernel
+from ffi_bridge.cuda import LAUNCH_TYPE, cuda_driver
+from ffi_bridge.numba_cuda import array_type, compile_kernel
 
 N = 4096
 STEPS = 10_000

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ffi_bridge.numba_cpu.derivatives.activity import decided
-from ffi_bridge.numba_cpu.derivatives.from_enzyme import from_enzyme
+from ffi_bridge.numba_cpu.derivatives.from_enzyme import decided, from_enzyme
 
 FUNCTION = """define void @diffeprimal(ptr noalias %a, ptr noalias %"a'", ptr noalias %b, i64 %n) {{
   %own = call ptr @malloc(i64 %n)

@@ -15,7 +15,7 @@ from event_ops_harness.networks.balanced.packed import PackedBlocks
 from event_ops_harness.networks.shared.blocks import OneDevice
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
-from ffi_bridge.operators.dispatch import Explanation
+from ffi_bridge.operators import Explanation
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from event_ops_harness.networks.microcircuit.statistics import Spikes, neuron_cv
 from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
 from event_ops_harness.networks.shared.worker import peak_memory
-from ffi_bridge.operators.dispatch import Explanation
+from ffi_bridge.operators import Explanation
 
 # Hz, of one run of NEST 3.10 of 1 s at scale 0.1 with the Poisson drive.
 TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])

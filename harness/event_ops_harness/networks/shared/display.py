@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from ffi_bridge import get_operator
-from ffi_bridge.operators.dispatch import Explanation
+from ffi_bridge.operators import Explanation
 
 EXCITATORY_COLOUR, INHIBITORY_COLOUR = "#2166ac", "#b2182b"
 DOTS_PER_INCH = 160

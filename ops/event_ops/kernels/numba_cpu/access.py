@@ -14,8 +14,8 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.jit import njit
+from ffi_bridge.numba_cpu import as_dtype
 from ffi_bridge.numba_cpu.float16_storage import HALVES, Half
-from ffi_bridge.numba_cpu.internals import as_dtype
 
 
 def widened(value: Any) -> Any:

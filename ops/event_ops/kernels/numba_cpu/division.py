@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.jit import CONTRACT
-from ffi_bridge.numba_cpu.internals import as_dtype
+from ffi_bridge.numba_cpu import as_dtype
 
 
 def over(x: Any, c: Any) -> Any:

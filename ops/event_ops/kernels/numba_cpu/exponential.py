@@ -12,7 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction, njit
-from ffi_bridge.numba_cpu.internals import as_dtype
+from ffi_bridge.numba_cpu import as_dtype
 
 _LN2_TAIL: Final = 2.3190468138462996e-17  # ln(2) - math.log(2)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import get_num_threads, set_parallel_chunksize, types
 from numba.extending import intrinsic, overload
 
-from ffi_bridge.numba_cpu.internals import GET_NUM_THREADS, SET_CHUNK_SIZE, config
+from ffi_bridge.numba_cpu import GET_NUM_THREADS, SET_CHUNK_SIZE, config
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.

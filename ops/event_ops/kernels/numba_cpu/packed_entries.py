@@ -27,7 +27,7 @@ from event_ops.kernels.numba_cpu.prefetch import (
     prefetch_range,
 )
 from event_ops.kernels.numba_cpu.simd import FLAGS, splat, sum_of, zeros
-from ffi_bridge.numba_cpu.internals import as_dtype
+from ffi_bridge.numba_cpu import as_dtype
 
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)

@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.jit import instruction, njit
-from ffi_bridge.numba_cpu.internals import as_dtype
+from ffi_bridge.numba_cpu import as_dtype
 
 CACHE_LINE: Final = 64
 

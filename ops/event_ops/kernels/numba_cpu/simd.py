@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import models, register_model
 
 from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction
-from ffi_bridge.numba_cpu.internals import as_dtype
+from ffi_bridge.numba_cpu import as_dtype
 
 FLAGS = tuple(CONTRACT)  # as llvmlite takes them
 

@@ -7,7 +7,9 @@ import importlib
 from typing import Final
 
 from ffi_bridge.cuda.driver import chosen_driver, use_driver
-from ffi_bridge.emulated.driver import EmulatedDriver
+from ffi_bridge.emulated.driver import Counted, EmulatedDriver
+
+__all__ = ["Counted", "EmulatedDriver", "emulate_gpu"]
 
 BACKENDS: Final = ("numba_cuda", "triton", "warp")
 

@@ -71,6 +71,11 @@ class NativeKernel(ABC):
         return self.has_side_effect or self.ordered
 
     @property
+    def has_derivatives(self) -> bool:
+        """Return whether the kernel says itself how it is differentiated."""
+        return type(self).jvp is not NativeKernel.jvp
+
+    @property
     def is_compiled_late(self) -> bool:
         """Return whether the kernel is compiled when a program that calls it is, not when it is traced."""
         return False

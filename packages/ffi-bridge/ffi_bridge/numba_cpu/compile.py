@@ -29,7 +29,7 @@ from ffi_bridge.numba_cpu.internals import (
 )
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.parallel_region import start_threads
-from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, never_stored
+from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, without_stores
 
 
 def compile_handler(
@@ -135,7 +135,7 @@ def _check_stores(
             raise KernelTypeError(error_messages.writable_input(layout.kernel, written, refusal)) from refusal
     if written := [name for name, fate in found.items() if fate.stored]:
         raise KernelTypeError(error_messages.stored_input(layout.kernel, written))
-    untouched = never_stored(compiled, [layout.names[i] for i in layout.results])
+    untouched = without_stores(compiled, [layout.names[i] for i in layout.results])
     for i in layout.results:
         if layout.names[i] in untouched and not always_raises(compiled):
             raise KernelTypeError(

@@ -22,7 +22,7 @@ from ffi_bridge.numba_cpu.internals import (
 from ffi_bridge.numba_cpu.pointers import NEVER_WRITTEN, Fate, Followed
 
 
-def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
+def without_stores(compiled: CompileResult, names: Sequence[str]) -> set[str]:
     """Return the array parameters among `names` that the kernel's finished machine code never stores to.
 
     LLVM has followed every pointer through callees, views and tuples, and marked those that nothing is
@@ -34,7 +34,7 @@ def never_stored(compiled: CompileResult, names: Sequence[str]) -> set[str]:
 
 def fates(compiled: CompileResult, names: Sequence[str]) -> dict[str, Fate]:
     """Return the fates of the array parameters among `names` that the kernel may store to, by name."""
-    proven = never_stored(compiled, names)
+    proven = without_stores(compiled, names)
     if not (open_ones := [name for name in names if name not in proven]):
         return {}
     function, followed = function_of(compiled), Followed(finished_module(compiled))

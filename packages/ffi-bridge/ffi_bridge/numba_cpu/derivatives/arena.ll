@@ -1,4 +1,4 @@
-; The memory of a derivative: see `arena.py`.
+; The memory of a derivative: see `from_enzyme.py`.
 ;
 ; A block begins with two words. One of its own from C: the address of the next such block, and that of the
 ; pointer to itself. One of a chunk: the class of its size, and null; once it is let go of, the address of the

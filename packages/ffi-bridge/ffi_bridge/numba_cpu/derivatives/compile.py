@@ -19,12 +19,11 @@ from ffi_bridge.identity.callees import compiled_apart
 from ffi_bridge.identity.fingerprint import compiled_parts
 from ffi_bridge.numba_cpu.compiler import Compiler, with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
-from ffi_bridge.numba_cpu.derivatives.arena import released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
 from ffi_bridge.numba_cpu.derivatives.emission import plain_indices, typed_copies
 from ffi_bridge.numba_cpu.derivatives.entry import Slot, entry_text
 from ffi_bridge.numba_cpu.derivatives.enzyme import Lines, debug_information
-from ffi_bridge.numba_cpu.derivatives.from_enzyme import from_enzyme
+from ffi_bridge.numba_cpu.derivatives.from_enzyme import from_enzyme, released_at_the_end
 from ffi_bridge.numba_cpu.derivatives.kernels import calling
 from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     RECORDS,

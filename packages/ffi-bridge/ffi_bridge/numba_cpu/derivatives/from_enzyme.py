@@ -1,13 +1,98 @@
-"""Enzyme's text of a derivative, made fit for the LLVM of Numba, which is an older one."""
+"""Enzyme's text of a derivative, made fit for the LLVM of Numba, which is an older one, and with its memory.
+
+Where Enzyme decides at run time whether a pointer has a tangent, each load and store of a tangent asks first
+whether its address is that of the number itself, which says that there is none. No loop with such a question
+becomes one over vectors. Addresses in different memory differ, so some are answered here.
+
+In the reverse mode Enzyme lets go of some arrays, and keeps others until they are needed, without a last
+`free`. So all that a derivative allocates is of an arena, which is released at the end, also if the kernel
+raised; one chunk is kept for the next call. In loops whose number of turns is not known before, Enzyme keeps
+a small block or more for each turn, and lets one grow as it goes: the arena cuts blocks of up to a million
+bytes from few large chunks.
+"""
 
 from __future__ import annotations
 
 import re
 import struct
+from pathlib import Path
 from typing import Final
 
-from ffi_bridge.numba_cpu.derivatives import activity, powers
+from ffi_bridge.numba_cpu.derivatives import failures, powers
 from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import OPAQUE, declared_once, without_marks
+
+_NAME: Final = r"%(?:\"[^\"]*\"|[\w.$-]+)"
+_LINE: Final = re.compile(rf"^ *({_NAME}) = (.*)$", re.M)
+_QUESTION: Final = re.compile(
+    rf"^(?P<found> *{_NAME} = )icmp (?P<how>eq|ne) ptr (?P<one>{_NAME}), (?P<other>{_NAME})$", re.M
+)
+_PARAMETER: Final = re.compile(rf"({_NAME})(?=[,)])")
+_ALLOCATED: Final = re.compile(r"[^@]*@[mc]alloc\(")
+_MOVED: Final = re.compile(r"getelementptr ")
+_MERGED: Final = re.compile(r"phi ptr |select i1 [^,]*, ptr ")
+_POINTER: Final = re.compile(rf"(?:\[ |ptr )({_NAME})")
+
+
+def decided(function: str) -> str:
+    """Return the text of a derivative whose parameters are memory apart, with the questions answered.
+
+    A kernel may ask whether two inputs are one array, which they may be: that stays a question.
+    """
+    head, _, body = function.partition("\n")
+    parameters, lines = set(_PARAMETER.findall(head)), dict(_LINE.findall(body))
+
+    def memory(name: str, seen: set[str]) -> set[str]:
+        """Return the names of what an address may point into: parameters, allocations, others."""
+        if name in seen:
+            return set()
+        seen.add(name)
+        line = lines.get(name, "")
+        if _MOVED.match(line) or _MERGED.match(line):
+            return set().union(*(memory(x, seen) for x in _POINTER.findall(line)))
+        return {name}
+
+    def is_known(name: str) -> bool:
+        return name in parameters or bool(_ALLOCATED.match(lines.get(name, "")))
+
+    def answer(question: re.Match[str]) -> str:
+        sides = [memory(question[x], set()) for x in ("one", "other")]
+        # Enzyme's names of tangents end in '; a null pointer leads nowhere.
+        are_given = [any(x in parameters and not x.endswith("'\"") for x in side) for side in sides]
+        if (
+            not all(sides)
+            or sides[0] & sides[1]
+            or all(are_given)
+            or not all(map(is_known, sides[0] | sides[1]))
+        ):
+            return question[0]
+        return f"{question['found']}icmp {question['how']} i1 true, false"
+
+    return f"{head}\n{_QUESTION.sub(answer, body)}"
+
+
+_ARENA: Final = Path(__file__).with_name("arena.ll").read_text()
+_ALLOCATES: Final = re.compile(r"@(malloc|calloc|realloc|free)\(")
+_DECLARED: Final = re.compile(
+    rf"^declare [^\n]*@(malloc|calloc|realloc|free|{failures.NAME}|"
+    r"llvm\.(memset\.p0\.i64|memcpy\.p0\.p0\.i64|ctlz\.i64|u(min|max)\.i64))\(.*\n",
+    re.M,
+)
+_DEFINED: Final = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$-]+)\(", re.M)
+_ENTRY: Final = re.compile(r"^define [^\n]*@entry\([^\n]*\{$", re.M)
+
+
+def released_at_the_end(text: str, name: str) -> str:
+    """Return a module with the function `name(table)` that calls `entry`, and leaves nothing allocated.
+
+    Each function of the module gets the arena as its first argument.
+    """
+    own = {found[1] for found in _DEFINED.finditer(text)} - {"entry"}
+    text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %.arena) {", _DECLARED.sub("", text))
+    text = _ALLOCATES.sub(r"@arena_\1(", text).replace(f"@{failures.NAME}(", "@arena_leave_if(")
+    for called in [*map(re.escape, own), r"arena_(?:malloc|calloc|realloc|free|leave_if)"]:
+        text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %.arena{'' if x[2] else ', '}", text)
+    return text + _ARENA.replace("$name", name)
+
 
 _OPAQUE_DEFINED: Final = f"""
 define internal i64 @{OPAQUE}(i64 %x) alwaysinline {{
@@ -53,7 +138,7 @@ def from_enzyme(text: str) -> str:
 
 def _first(function: re.Match[str]) -> str:
     head = re.sub(r"\bptr (?!noalias)", "ptr noalias ", function["head"])
-    return activity.decided(head + function["body"])
+    return decided(head + function["body"])
 
 
 def _with_older_numbers(line: str) -> str:
