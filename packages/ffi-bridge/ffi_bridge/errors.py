@@ -1,28 +1,5 @@
 """Every exception and warning of ffi_bridge.
 
-FFIBridgeError
-├── KernelTypeError (TypeError)             a kernel that cannot take these arguments
-├── KernelDefinitionError (ValueError)      outs, aliases or options that contradict each other
-├── KernelChangedError (RuntimeError)       a kernel that reads other values than when it was wrapped
-├── BackendUnavailableError (RuntimeError)  a backend that is registered and cannot run here
-├── UnknownBackendError (ValueError)        a backend or platform that nobody registered
-├── UnknownOperatorError (ValueError)       an operator name that nobody registered
-├── DuplicateNameError (ValueError)         two operators with one name
-├── StaticArgumentError (TypeError)         a keyword argument that is traced or not hashable
-├── MissingRuleError (NotImplementedError)  differentiation that an operator does not declare
-├── RuleError (TypeError)                   a rule of the wrong arity, or with a wrong result
-├── MissingTargetError (RuntimeError)       an exported program without its machine code
-├── ShardedInputError (ValueError)          inputs on several devices, on which a call cannot be right
-└── UnsupportedPlatformError (RuntimeError) a machine on which native handlers cannot exist
-
-UserWarning
-├── CopiedInputWarning                      a kernel whose inputs are copied, since it may write to them
-├── KernelCacheWarning                      compiled kernels on disk that are not used
-├── PythonFallbackWarning                   a function that runs in Python at every call
-├── TuningTableWarning                      a table of measured backends that cannot be read
-├── UnknownAPIWarning                       a jaxlib newer than those compared
-└── UntestedVersionWarning                  a Numba, numba-cuda or Warp newer than those tested
-
 An exception that a kernel raises while it runs arrives as `jax.errors.JaxRuntimeError`, with the kernel's
 name, the exception's type and its message.
 """

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ffi_bridge.errors import BackendUnavailableError, KernelDefinitionError
 
@@ -94,67 +95,52 @@ RunKernel = Callable[
 ]
 
 
-class Driver(Protocol):
-    """The machine's CUDA driver, or a test's stand-in."""
+class Driver(ABC):
+    """The machine's CUDA driver, or a test's stand-in.
+
+    `platform`: JAX's name of the platform whose programs call handlers of this driver; `reads_ptx`: whether
+    `load` reads a kernel's PTX.
+    """
+
+    platform: str = "cuda"
+    reads_ptx: bool = False
 
     @property
-    def platform(self) -> str:
-        """Return JAX's name of the platform whose programs call handlers of this driver."""
-        ...
-
-    @property
+    @abstractmethod
     def capability(self) -> tuple[int, int]:
         """Return the compute capability that kernels are compiled for."""
-        ...
-
-    @property
-    def reads_ptx(self) -> bool:
-        """Return whether `load` reads a kernel's PTX."""
-        ...
 
     @property
     def runs_warp(self) -> bool:
         """Return whether kernels of Warp on its platform are launched by it."""
-        ...
-
-    def functions(self) -> CudaFunctions:
-        """Return the functions that handlers call."""
-        ...
-
-    def load(self, cubin: Cubin, shared: int, passed: Passed = ...) -> int:
-        """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
-        ...
+        return True
 
     @property
     def run_kernel(self) -> RunKernel | None:
         """Return what runs a kernel on parameters as a GPU gets them; None where handlers alone launch."""
-        ...
+        return None
+
+    @abstractmethod
+    def functions(self) -> CudaFunctions:
+        """Return the functions that handlers call."""
+
+    @abstractmethod
+    def load(self, cubin: Cubin, shared: int, passed: Passed = ...) -> int:
+        """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
 
 
 NOTHING_PASSED: Final = Passed()
 
 
 @dataclass(frozen=True)
-class CudaDriver:
+class CudaDriver(Driver):
     """The driver of this machine; made by `cuda_driver`."""
 
     library: Any
     devices: tuple[int, ...]
 
-    @property
-    def platform(self) -> str:
-        return "cuda"
-
-    @property
-    def reads_ptx(self) -> bool:
-        return False
-
-    @property
-    def runs_warp(self) -> bool:
-        return True
-
     @functools.cached_property
-    def capability(self) -> tuple[int, int]:
+    def capability(self) -> tuple[int, int]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the lowest of all devices; code for it runs on later minor versions of the same major."""
         major, minor = _COMPUTE_CAPABILITY
         found = sorted({(self._attribute(major, i), self._attribute(minor, i)) for i in self.devices})
@@ -165,7 +151,6 @@ class CudaDriver:
             )
         return found[0]
 
-    @functools.cache  # noqa: B019  (as `_loaded`)
     def functions(self) -> CudaFunctions:
         launch, name = (
             ctypes.cast(function, ctypes.c_void_p).value or 0
@@ -176,10 +161,6 @@ class CudaDriver:
     def load(self, cubin: Cubin, shared: int, passed: Passed = NOTHING_PASSED) -> int:
         with _loading:
             return self._loaded(cubin.code, cubin.entry, shared)
-
-    @property
-    def run_kernel(self) -> None:
-        return None
 
     # A program that is being recorded into a graph may not load anything, so kernels are loaded here, once.
     @functools.cache  # noqa: B019  (one driver per process, and its kernels live as long)

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ffi_bridge import kernel_cache
-from ffi_bridge.cuda.driver import NOTHING_PASSED, Cubin, CudaFunctions, Passed, RunKernel, check_shared
+from ffi_bridge.cuda.driver import (
+    NOTHING_PASSED,
+    Cubin,
+    CudaFunctions,
+    Driver,
+    Passed,
+    RunKernel,
+    check_shared,
+)
 from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.operators.dispatch import emulate, emulated
@@ -76,7 +84,7 @@ class CallState:
 
 
 @dataclass(eq=False, repr=False)
-class EmulatedDriver:
+class EmulatedDriver(Driver):
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
 
     `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
@@ -85,7 +93,7 @@ class EmulatedDriver:
     cleared.
     """
 
-    capability: tuple[int, int] = (9, 0)
+    capability: tuple[int, int] = (9, 0)  # pyright: ignore[reportIncompatibleMethodOverride]
     platform: str = "cpu"
     has_stream: bool = False
     reads_ptx: bool = True

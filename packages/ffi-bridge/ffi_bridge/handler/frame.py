@@ -115,9 +115,7 @@ class Frame:
     def stream(self) -> Any:
         """Return the CUDA stream that XLA runs this call on."""
         builder = self.builder
-        arguments = self._zeroed("XLA_FFI_Stream_Get_Args")
-        context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
-        builder.store(context, self._address(arguments, OFFSETS["XLA_FFI_Stream_Get_Args"]["ctx"], POINTER))
+        arguments = self._filled("XLA_FFI_Stream_Get_Args", ctx=self._context())
         error = self._call_api("XLA_FFI_Stream_Get", arguments)
         with builder.if_then(builder.icmp_unsigned("!=", error, NULL), likely=False):
             builder.ret(error)
@@ -125,19 +123,18 @@ class Frame:
 
     def schedule(self, task: Any, data: Any) -> Any:
         """Ask XLA to call `task(data)` on a thread of its pool; return whether it will."""
-        builder, at = self.builder, OFFSETS["XLA_FFI_ThreadPool_Schedule_Args"]
-        arguments = self._zeroed("XLA_FFI_ThreadPool_Schedule_Args")
-        context = self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
-        for name, value in (("ctx", context), ("task", task), ("data", data)):
-            builder.store(value, self._address(arguments, at[name], value.type))
+        builder = self.builder
+        given = {"ctx": self._context(), "task": task, "data": data}
+        arguments = self._filled("XLA_FFI_ThreadPool_Schedule_Args", **given)
         error = self._call_api("XLA_FFI_ThreadPool_Schedule", arguments)
         is_taken = builder.icmp_unsigned("==", error, NULL)
         with builder.if_then(builder.not_(is_taken), likely=False):
-            refusal = self._zeroed("XLA_FFI_Error_Destroy_Args")
-            place = OFFSETS["XLA_FFI_Error_Destroy_Args"]["error"]
-            builder.store(error, self._address(refusal, place, POINTER))
+            refusal = self._filled("XLA_FFI_Error_Destroy_Args", error=error)
             self._call_api("XLA_FFI_Error_Destroy", refusal)
         return is_taken
+
+    def _context(self) -> Any:
+        return self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
 
     def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
         """Return an INVALID_ARGUMENT error unless `found relation expected`."""
@@ -157,11 +154,9 @@ class Frame:
 
     def error(self, code: str, message: Any) -> Any:
         """Return a new `XLA_FFI_Error`, which copies the text at `message`."""
-        builder = self.builder
-        arguments = self._zeroed("XLA_FFI_Error_Create_Args")
-        at = OFFSETS["XLA_FFI_Error_Create_Args"]
-        for name, value in (("message", message), ("errc", ir.Constant(I32, CODES[code]))):
-            builder.store(value, self._address(arguments, at[name], value.type))
+        arguments = self._filled(
+            "XLA_FFI_Error_Create_Args", message=message, errc=ir.Constant(I32, CODES[code])
+        )
         return self._call_api("XLA_FFI_Error_Create", arguments)
 
     def _call_api(self, name: str, arguments: Any) -> Any:
@@ -170,8 +165,8 @@ class Frame:
         function = self.field(api, "XLA_FFI_Api", name, HANDLER_TYPE.as_pointer())
         return self.builder.call(function, [arguments])
 
-    def _zeroed(self, struct: str) -> Any:
-        """Return a struct of arguments on the stack: its size in the first field, else zeros."""
+    def _filled(self, struct: str, **fields: Any) -> Any:
+        """Return a struct of arguments on the stack, with its size in the first field, and zeros."""
         builder, size = self.builder, SIZES[struct]
         with builder.goto_entry_block():
             storage = builder.alloca(ir.ArrayType(I8, size), name=struct)
@@ -179,6 +174,8 @@ class Frame:
         builder.store(ir.Constant(storage.type.pointee, None), storage)
         arguments = builder.bitcast(storage, POINTER)
         builder.store(ir.Constant(I64, size), self._address(arguments, 0, I64))
+        for name, value in fields.items():
+            builder.store(value, self._address(arguments, OFFSETS[struct][name], value.type))
         return arguments
 
 

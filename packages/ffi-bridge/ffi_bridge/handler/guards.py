@@ -40,6 +40,33 @@ def prefer_huge_pages(builder: Any, data: Any, size: Any) -> None:
         call_c(builder, "madvise", I32, [page, builder.add(size, offset), advice])
 
 
+class _Guards:
+    """Memory that one handler, that of `frame`, has for a kernel; it is freed when the handler is left."""
+
+    def __init__(self, frame: Frame, kernel: str) -> None:
+        self._frame, self._kernel = frame, kernel
+        self._blocks: list[Any] = []  # addresses of the addresses of our memory
+        outer = frame.leave
+
+        def leave() -> None:
+            for block in self._blocks:
+                call_c(frame.builder, "free", ir.VoidType(), [frame.builder.load(block)])
+            outer()
+
+        frame.leave = leave
+
+    def _allocated(self, function: str, arguments: Sequence[Any], why: str) -> tuple[Any, Any]:
+        """Emit a call of a C function for memory; return its address, and where that is on the stack."""
+        builder = self._frame.builder
+        block = variable(builder, NULL, "block")
+        made = call_c(builder, function, POINTER, arguments)
+        with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
+            self._frame.fail(f"no memory to {why} of kernel '{self._kernel}'")
+        builder.store(made, block)
+        self._blocks.append(block)
+        return made, block
+
+
 @dataclass(frozen=True)
 class _Output:
     name: str
@@ -48,20 +75,12 @@ class _Output:
     block: Any  # address of the address of our memory: canaries, the output, canaries
 
 
-class Canaries:
-    """The guarded outputs of one handler, that of `frame`."""
+class Canaries(_Guards):
+    """The guarded outputs of a handler."""
 
     def __init__(self, frame: Frame, kernel: str) -> None:
-        self._frame, self._kernel = frame, kernel
+        super().__init__(frame, kernel)
         self._outputs: list[_Output] = []
-        outer = frame.leave
-
-        def leave() -> None:
-            for output in self._outputs:
-                call_c(frame.builder, "free", ir.VoidType(), [frame.builder.load(output.block)])
-            outer()
-
-        frame.leave = leave
 
     def around_outputs(
         self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any], num_inputs: int
@@ -75,12 +94,9 @@ class Canaries:
     def _around(self, name: str, data: Any, size: Any, found: Sequence[Any], num_inputs: int) -> list[Any]:
         """Return `found` and guarded memory in place of `data`; an input at `data` moves there, too."""
         builder = self._frame.builder
-        block = variable(builder, NULL, "block")
         total = self._total(size)
-        made = call_c(builder, "aligned_alloc", POINTER, [ir.Constant(I64, GUARD), total])
-        with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
-            self._frame.fail(f"no memory to guard output '{name}' of kernel '{self._kernel}'")
-        builder.store(made, block)
+        aligned = [ir.Constant(I64, GUARD), total]
+        made, block = self._allocated("aligned_alloc", aligned, f"guard output '{name}'")
         inside = builder.gep(made, [ir.Constant(I64, GUARD)])
         _fill(builder, made, CANARY, total)
         _fill(builder, inside, POISON, size)
@@ -132,32 +148,17 @@ def _fill(builder: Any, start: Any, byte: int, count: Any) -> None:
 _ONE: Final = ir.Constant(I64, 1)
 
 
-class InputCopies:
-    """The copies of inputs of one handler, that of `frame`, which are freed when it is left."""
+class InputCopies(_Guards):
+    """The copies of inputs of a handler."""
 
     def __init__(self, frame: Frame, kernel: str) -> None:
-        self._frame, self._kernel = frame, kernel
-        self._blocks: list[Any] = []
+        super().__init__(frame, kernel)
         self._kept: list[tuple[str, Any, Any, Any]] = []
-        outer = frame.leave
-
-        def leave() -> None:
-            for block in self._blocks:
-                call_c(frame.builder, "free", ir.VoidType(), [frame.builder.load(block)])
-            outer()
-
-        frame.leave = leave
 
     def room(self, name: str, size: Any) -> Any:
         """Emit memory for `size` bytes of an input; return its address."""
-        builder = self._frame.builder
-        block = variable(builder, NULL, "copy")
-        made = call_c(builder, "malloc", POINTER, [builder.add(size, _ONE)])  # of no bytes there may be none
-        with builder.if_then(builder.icmp_unsigned("==", made, NULL), likely=False):
-            self._frame.fail(f"no memory to copy input '{name}' of kernel '{self._kernel}'")
-        builder.store(made, block)
-        self._blocks.append(block)
-        return made
+        some = self._frame.builder.add(size, _ONE)  # of no bytes there may be none
+        return self._allocated("malloc", [some], f"copy input '{name}'")[0]
 
     def keep(self, inputs: Iterable[tuple[str, Any, Any]]) -> None:
         """Emit copies of inputs as they are now, for `check`; of each its name, its address and its bytes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, takewhile
 from typing import Any, Final
 
@@ -45,6 +45,20 @@ def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...
             found.append((instruction.argval, instruction.opname in _GLOBALS, attributes))
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return (*found, *chain.from_iterable(map(_reads, inner)))
+
+
+def reached(function: types.FunctionType, python_of: Callable[[Any], Any]) -> Iterator[types.FunctionType]:
+    """Yield a kernel's function, and the functions that it calls, once each.
+
+    `python_of`: the function of Python in an object of the compiler; None for anything else.
+    """
+    seen, left = set[int](), [function]
+    while left:
+        if id(found := left.pop()) not in seen:
+            seen.add(id(found))
+            yield found
+            called = (python_of(value) for _, value in references(found, found.__code__))
+            left += [f for f in called if isinstance(f, types.FunctionType)]
 
 
 def _closure(function: types.FunctionType) -> dict[str, Any]:

@@ -45,6 +45,19 @@ def look_up(owner: object, *names: str) -> None:
         getattr(owner, name)
 
 
+@contextlib.contextmanager
+def replaced(owner: Any, **values: Any) -> Generator[None]:
+    """Within the block, give attributes of a module, class or object these values, for all threads."""
+    before = {name: getattr(owner, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(owner, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(owner, name, value)
+
+
 # An owner, the name of a function in it, and the function that is called in its place.
 Replacement = tuple[Any, str, Callable[..., Any]]
 

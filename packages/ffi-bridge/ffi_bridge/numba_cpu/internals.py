@@ -18,7 +18,7 @@ from llvmlite import binding as llvm
 from llvmlite import ir as llvm_ir
 from numba import types
 
-from ffi_bridge.native.private_api import inner_names, look_up
+from ffi_bridge.native.private_api import inner_names, look_up, replaced
 from ffi_bridge.numba_cpu.float16_storage import Half
 
 TESTED: Final = (0, 68)
@@ -235,12 +235,8 @@ def runtime_functions() -> Mapping[str, int]:
 @contextmanager
 def unoptimised() -> Generator[None]:
     """Emit the code of functions that are compiled within the block as it is, without vectors."""
-    before = {name: getattr(config, name) for name in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
-    vars(config).update(OPT=type(before["OPT"])(0), LOOP_VECTORIZE=0, SLP_VECTORIZE=0)
-    try:
+    with replaced(config, OPT=type(config.OPT)(0), LOOP_VECTORIZE=0, SLP_VECTORIZE=0):
         yield
-    finally:
-        vars(config).update(before)
 
 
 def argument_type(kind: types.Type) -> str:

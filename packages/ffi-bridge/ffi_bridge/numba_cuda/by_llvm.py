@@ -19,8 +19,15 @@ import numba_cuda
 import numpy as np
 from numba import NumbaError, cuda, from_dtype, types
 
-from ffi_bridge.native.private_api import inner_names, look_up
-from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.numba_cuda.toolchain import (
+    ArgumentType,
+    ArrayType,
+    Capability,
+    Compiled,
+    Compiler,
+    numba_type,
+)
 
 _PARAMETER: Final = re.compile(r"ld\.param\.[ub]64\s+(%\w+), \[\w+_param_(\d+)\]")
 _STORE: Final = re.compile(r"\b(?:st|red|atom)\.(?!param|local|shared)[\w.:]+\s.*?\[(%\w+)(?:\+-?\d+)?\]")
@@ -105,7 +112,7 @@ def element(context: Any, array: Any, i: Any) -> Any:
     return single(array, i), emit
 
 
-class NumbaCuda:
+class NumbaCuda(Compiler):
     """Numba types, then LLVM's IR, then NVVM."""
 
     version = f"numba-cuda {numba_cuda.__version__}"
@@ -124,10 +131,10 @@ class NumbaCuda:
         with_ptx: bool = False,
     ) -> Compiled:
         """Compile by parts of `kernel.compile`, which as a whole would ask for the current device."""
-        types = tuple(map(_numba_type, arguments))
+        kinds = tuple(numba_type(x, types, from_dtype) for x in arguments)
 
         def compiled(function: Any = kernel.py_func, **more: Any) -> Any:
-            return dispatcher._Kernel(function, types, **(kernel.targetoptions | more))
+            return dispatcher._Kernel(function, kinds, **(kernel.targetoptions | more))
 
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
@@ -135,7 +142,7 @@ class NumbaCuda:
             if found.cooperative:
                 return Compiled(b"", found.entry_name, True)
             code = bytes(found._codelibrary.get_cubin(capability).code)
-            stored = stored_arrays(found._codelibrary.get_asm_str(capability), self._addresses(types))
+            stored = stored_arrays(found._codelibrary.get_asm_str(capability), self._addresses(kinds))
             ptx = self._ptx(kernel.py_func, found, compiled, capability) if with_ptx else ""
         inputs = [i for i, x in enumerate(arguments) if isinstance(x, ArrayType) and x.readonly]
         return Compiled(code, found.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
@@ -152,7 +159,6 @@ class NumbaCuda:
         return ptx.replace(again.entry_name, found.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
-        """Return the body as a function, without the options of an entry point."""
         options = {
             name: kernel.targetoptions[name] for name in _DEVICE_OPTIONS if name in kernel.targetoptions
         }
@@ -161,7 +167,6 @@ class NumbaCuda:
         return inner
 
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
-        """Decorate `function` with the options of `kernel`."""
         options = {name: value for name, value in kernel.targetoptions.items() if name != "device"}
         return cuda.jit(**options)(function)
 
@@ -208,26 +213,21 @@ def _with_lines(function: FunctionType) -> FunctionType:
     return FunctionType(function.__code__, {**names, **lined}, function.__name__)
 
 
-def _numba_type(argument: ArgumentType) -> types.Type:
-    if not isinstance(argument, ArrayType):
-        return from_dtype(argument)
-    layout = "C" if argument.contiguous else "A"
-    return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
-
-
 @contextlib.contextmanager
 def _for_device(capability: Capability) -> Generator[None]:
     """Within the block, in this thread, compile for this compute capability, and ask no driver for it."""
     current, ensure = dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc
     device, thread = SimpleNamespace(compute_capability=capability), threading.get_ident()
-    dispatcher.get_current_device = lambda: device if threading.get_ident() == thread else current()
-    codegen.CUDACodeLibrary._ensure_cc = lambda self, cc: (
-        (cc or capability) if threading.get_ident() == thread else ensure(self, cc)
-    )
-    try:
+
+    def device_here() -> Any:
+        return device if threading.get_ident() == thread else current()
+
+    def ensure_here(self: Any, cc: Any) -> Any:
+        return (cc or capability) if threading.get_ident() == thread else ensure(self, cc)
+
+    library = codegen.CUDACodeLibrary
+    with replaced(dispatcher, get_current_device=device_here), replaced(library, _ensure_cc=ensure_here):
         yield
-    finally:
-        dispatcher.get_current_device, codegen.CUDACodeLibrary._ensure_cc = current, ensure
 
 
 COMPILER: Final = NumbaCuda()

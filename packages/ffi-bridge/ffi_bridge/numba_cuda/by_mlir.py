@@ -18,8 +18,14 @@ import numba_cuda_mlir
 import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.private_api import inner_names, look_up
-from ffi_bridge.numba_cuda.toolchain import ArgumentType, ArrayType, Capability, Compiled
+from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.numba_cuda.toolchain import (
+    ArgumentType,
+    Capability,
+    Compiled,
+    Compiler,
+    numba_type,
+)
 
 TESTED: Final = (0, 6)
 
@@ -74,7 +80,7 @@ def element(context: Any, array: Any, i: Any) -> Any:
 refresh_registries(target=False, include_uninitialized_cuda=False)
 
 
-class NumbaCudaMlir:
+class NumbaCudaMlir(Compiler):
     """Numba types, then MLIR, then NVVM."""
 
     version = f"numba-cuda-mlir {numba_cuda_mlir.__version__}"
@@ -100,7 +106,7 @@ class NumbaCudaMlir:
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
-            result = dispatcher.compile(tuple(map(_numba_type, arguments)))
+            result = dispatcher.compile(tuple(numba_type(x, types, from_dtype) for x in arguments))
             ptx = get_ptx(result).encode() if with_ptx else b""
         found = result.metadata
         if dispatcher._module_setup_callbacks:
@@ -111,7 +117,6 @@ class NumbaCudaMlir:
         return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")), ptx)
 
     def device_function(self, kernel: Any) -> Any:
-        """Return the body as a function, without the options of an entry point."""
         options = {**kernel.targetoptions, **dict.fromkeys(_OF_A_KERNEL), "device": True}
         # numba-cuda-mlir 0.6 loses the shared memory of functions that it inlines later.
         options["inline"] = "always"
@@ -147,21 +152,11 @@ def _device(kernel: Any, capability: Capability) -> dict[str, Any]:
     return {"chip": asked if asked.rstrip("af") == chip else chip, "cc": None}
 
 
-def _numba_type(argument: ArgumentType) -> Any:
-    if not isinstance(argument, ArrayType):
-        return from_dtype(argument)
-    layout = "C" if argument.contiguous else "A"
-    return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
-
-
 @contextlib.contextmanager
 def _for_device(capability: Capability) -> Generator[None]:
     """Within the block, compile for this compute capability, and ask no driver for the device."""
-    current, tools._cached_cc = tools._cached_cc, capability
-    try:
+    with replaced(tools, _cached_cc=capability):
         yield
-    finally:
-        tools._cached_cc = current
 
 
 COMPILER: Final = NumbaCudaMlir()

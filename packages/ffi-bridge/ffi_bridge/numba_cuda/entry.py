@@ -21,7 +21,7 @@ import numpy as np
 
 from ffi_bridge.cuda.extents import MAX_GRID
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.identity.references import references
+from ffi_bridge.identity.references import reached
 from ffi_bridge.native.exact import Constants, contents
 from ffi_bridge.native.parameters import Parameters, with_defaults
 from ffi_bridge.native.wrapped_kernel import written
@@ -93,20 +93,17 @@ def batch_blocks(sizes: Sequence[int]) -> int:
     return min(math.prod(sizes), MAX_GRID[2])
 
 
+def _python_of(value: Any) -> Any:
+    return getattr(value, "py_func", value)
+
+
 def uses_third_axis(function: Any) -> bool:
     """Return whether a kernel, or what it calls, may ask for its place along the third axis."""
-    seen: set[int] = set()
-
-    def search(function: FunctionType) -> bool:
-        if id(function) in seen:
-            return False
-        seen.add(id(function))
-        code = function.__code__
-        asked = "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
-        called = (getattr(value, "py_func", value) for _, value in references(function, code))
-        return bool(asked) or any(search(f) for f in called if isinstance(f, FunctionType))
-
-    return search(function)
+    codes = (found.__code__ for found in reached(function, _python_of))
+    return any(
+        "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
+        for code in codes
+    )
 
 
 @functools.cache
@@ -157,7 +154,7 @@ def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
 
     More are right for a kernel that reads its place along each of the others by itself, as `threadIdx.y`.
     """
-    functions = list(_functions(kernel.py_func))
+    functions = list(reached(kernel.py_func, _python_of))
     asked = max((n for f in functions for n in _asked(f, compiler_of(kernel).cuda)), default=given)
     if asked > given:
         why = f"so that the last {asked - given} would always be 0"
@@ -169,17 +166,6 @@ def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
         f"{subject} asks cuda.grid or cuda.gridsize for {asked} {'axis' if asked == 1 else 'axes'}, and "
         f"{option} has {given}, {why}; give {option} with {asked}, or ask for {given} in the kernel"
     )
-
-
-def _functions(function: FunctionType) -> Iterator[FunctionType]:
-    """Yield a kernel and the device functions that it calls."""
-    seen, left = set[int](), [function]
-    while left:
-        if id(found := left.pop()) not in seen:
-            seen.add(id(found))
-            yield found
-            called = (getattr(value, "py_func", value) for _, value in references(found, found.__code__))
-            left += [f for f in called if isinstance(f, FunctionType)]
 
 
 def _reads(functions: list[FunctionType], axes: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Compiled:
     stored: tuple[int, ...] = ()
 
 
-class Compiler(Protocol):
+class Compiler(ABC):
     """A package that compiles CUDA kernels, which are instances of its `dispatcher`."""
 
     version: str  # and the package's name, for fingerprints
@@ -53,6 +54,7 @@ class Compiler(Protocol):
     errors: tuple[type[Exception], ...]  # of kernels that it cannot compile
     element: Any  # in kernels: element(x, i) is element i of x as a 0-d array
 
+    @abstractmethod
     def compile(
         self,
         kernel: Any,
@@ -64,31 +66,38 @@ class Compiler(Protocol):
 
         `with_ptx`: to PTX, too, which names the lines of the source.
         """
-        ...
 
+    @abstractmethod
     def device_function(self, kernel: Any) -> Any:
         """Return the body of a kernel as a function that another kernel can call."""
-        ...
 
+    @abstractmethod
     def like(self, kernel: Any, function: Callable[..., None]) -> Any:
         """Return a kernel of another function, with the options of this one."""
-        ...
 
+    @abstractmethod
     def takes_constant(self, value: Any) -> bool:
         """Return whether a kernel can have `value` as a constant, of those that a user may give it."""
-        ...
 
+    @abstractmethod
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
         """Return an array's parameters in front of shape and strides, with None for its address."""
-        ...
 
+    @abstractmethod
     def number(self, value: Any) -> list[bytes]:
         """Return the parameters of a number of NumPy."""
-        ...
 
+    @abstractmethod
     def stride_unit(self, itemsize: int) -> int:
         """Return how many bytes one step of a stride among the parameters is."""
-        ...
+
+
+def numba_type(argument: ArgumentType, types: Any, from_dtype: Callable[[Any], Any]) -> Any:
+    """Return a package's own type of an argument, by its module `types`."""
+    if not isinstance(argument, ArrayType):
+        return from_dtype(argument)
+    layout = "C" if argument.contiguous else "A"
+    return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
 
 
 def array_words(

@@ -13,7 +13,7 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import RuleError
 from ffi_bridge.native.tracing import Levels, add_level, check_whole, output_type, refused_in, sizes_of
-from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, listing
+from ffi_bridge.operators.backends import PLATFORMS, Backends, listing
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.definition import Rules
 from ffi_bridge.operators.jvp import Bindable, jvp
@@ -32,10 +32,6 @@ class Operator(Bindable, Protocol):
     @property
     def backends(self) -> Backends:
         """Return the registered backends."""
-        ...
-
-    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
-        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         ...
 
 

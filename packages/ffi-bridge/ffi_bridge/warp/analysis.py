@@ -15,13 +15,15 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from types import FunctionType, SimpleNamespace
+from itertools import chain
+from types import SimpleNamespace
 from typing import Any, Final
 
 import warp as wp
 
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.identity.references import references
+from ffi_bridge.identity.references import reached
+from ffi_bridge.native.private_api import replaced
 from ffi_bridge.warp.internals import body_of, context, is_array, is_of_tiles
 
 
@@ -68,18 +70,8 @@ def names_of_tid(kernel: Any) -> int:
 
 def uses_tiles(function: Any) -> bool:
     """Return whether a kernel, or what it calls, works on tiles, which a block has together."""
-    seen: set[int] = set()
-
-    def search(function: FunctionType) -> bool:
-        if id(function) in seen:
-            return False
-        seen.add(id(function))
-        if any(map(is_of_tiles, function.__code__.co_names)):
-            return True
-        called = (getattr(value, "func", None) for _, value in references(function, function.__code__))
-        return any(search(f) for f in called if isinstance(f, FunctionType))
-
-    return search(function)
+    functions = reached(function, lambda value: getattr(value, "func", None))
+    return any(map(is_of_tiles, chain.from_iterable(f.__code__.co_names for f in functions)))
 
 
 # A call whose result may be one of its arguments, as that of a copy, of where() or of a function, an
@@ -109,12 +101,8 @@ def written_by(kernel: Any) -> set[str]:
     options = {**kernel.module.options, **kernel.options, "verify_autograd_array_access": True}
     nothing = SimpleNamespace(unique_kernels={}, get_unique_kernels=list)
     builder = _Builder(kernel.module, options, nothing)
-    before = wp.config.log_level
-    wp.config.log_level = sys.maxsize  # it warns where an array is read and then written
-    try:
+    with replaced(wp.config, log_level=sys.maxsize):  # it warns where an array is read and then written
         builder.build_kernel(kernel)
-    finally:
-        wp.config.log_level = before
     _mark(kernel.adj)
     return {arg.label for arg in kernel.adj.args if arg.is_write}
 

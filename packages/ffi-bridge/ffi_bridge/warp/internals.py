@@ -19,7 +19,7 @@ import warp as wp
 
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.identity.outside import Reading, text_of
-from ffi_bridge.native.private_api import Replacement, inner_names, look_up
+from ffi_bridge.native.private_api import Replacement, inner_names, look_up, replaced
 
 TESTED: Final = (1, 19)
 
@@ -242,11 +242,8 @@ def native_functions(lookup: Callable[[Any, str], Any]) -> Generator[None]:
     """Within the block, take the functions of Warp's native library from `lookup(library, name)`."""
     runtime: Any = context.runtime
     library = runtime.core
-    runtime.core = _Library(lambda name: lookup(library, name))
-    try:
+    with replaced(runtime, core=_Library(lambda name: lookup(library, name))):
         yield
-    finally:
-        runtime.core = library
 
 
 class _Library:

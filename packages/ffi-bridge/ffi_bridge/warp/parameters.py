@@ -23,25 +23,15 @@ from ffi_bridge.warp.internals import (
     scalar_of,
 )
 
+_SCALARS: Final = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "bfloat16"),
+)
 _WARP_TYPES: dict[np.dtype[Any], Any] = {
-    np.dtype(dtype): warp_type
-    for dtype, warp_type in [
-        (jnp.bool_, wp.bool),
-        (jnp.int8, wp.int8),
-        (jnp.int16, wp.int16),
-        (jnp.int32, wp.int32),
-        (jnp.int64, wp.int64),
-        (jnp.uint8, wp.uint8),
-        (jnp.uint16, wp.uint16),
-        (jnp.uint32, wp.uint32),
-        (jnp.uint64, wp.uint64),
-        (jnp.float16, wp.float16),
-        (jnp.float32, wp.float32),
-        (jnp.float64, wp.float64),
-    ]
+    np.dtype(getattr(jnp, "bool_" if name == "bool" else name)): getattr(wp, name)
+    for name in _SCALARS
+    if hasattr(wp, name)  # older ones lack bfloat16
 }
-if hasattr(wp, "bfloat16"):
-    _WARP_TYPES[np.dtype(jnp.bfloat16)] = wp.bfloat16
 
 
 def jaxtype_to_warptype(dtype: DTypeLike) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numba
 from llvmlite import ir
 
-from ffi_bridge.native.private_api import inner_names, look_up
+from ffi_bridge.native.private_api import inner_names, look_up, replaced
 from ffi_bridge.numba_cpu.internals import TESTED
 
 with inner_names("numba", numba.__version__, TESTED):
@@ -53,24 +53,17 @@ def typed_copies() -> Generator[None]:
             builder.store(number(0), builder.gep(target, [loop.index]))
         return None
 
-    emit.raw_memcpy, emit.memset = copied, filled
-    try:
+    with replaced(emit, raw_memcpy=copied, memset=filled):
         yield
-    finally:
-        emit.raw_memcpy, emit.memset = copy, fill
 
 
 @contextmanager
 def plain_indices() -> Generator[None]:
     """Emit indices within the block as products and sums of the loops' own."""
-    emit: Any = _emit
     helper: Any = _ArrayIndexingHelper
-    before = emit.get_item_pointer2, helper.update_indices
-    emit.get_item_pointer2, helper.update_indices = _by_horner(emit.get_item_pointer2), _update
-    try:
+    address = _by_horner(_emit.get_item_pointer2)
+    with replaced(_emit, get_item_pointer2=address), replaced(helper, update_indices=_update):
         yield
-    finally:
-        emit.get_item_pointer2, helper.update_indices = before
 
 
 def _update(self: Any, loop_indices: Sequence[Any], name: Any) -> None:
