@@ -50,6 +50,7 @@ class NativeKernel(ABC):
     ordered: bool = field(default=False, kw_only=True)
 
     toolchain: ClassVar[str]
+    noun: ClassVar[str] = "kernel"  # for errors
     derivative_hint: ClassVar[str] = ""
     for_sizes: ClassVar[bool] = True  # whether a handler is made for the sizes of one call
     is_lowered_in_place: ClassVar[bool] = False  # whether `lower` looks at what else a program computes
@@ -136,6 +137,18 @@ class NativeKernel(ABC):
         """Return the outputs that only the kernel fills: not empty, and not aliased with an input."""
         begun = dict(self.aliases).values()
         return tuple(i for i, out in enumerate(call.outs) if i not in begun and 0 not in out.shape)
+
+    def declared(self, outs: Any) -> Outs | Callable[..., Any]:
+        """Return the outputs that a wrapper was given, flat and checked; a function of them as it is."""
+        if callable(outs):
+            return outs
+        self.check(found := Outs.of(outs))
+        return found
+
+    def outs_of(self, outs: Any, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
+        """Return the outputs of a call, checked; `outs`: as `declared` returned them."""
+        self.check(found := Outs.for_call(outs, f"{self.noun} '{self.name}'", ins, static))
+        return found
 
     def check(self, outs: Outs) -> None:
         """Raise KernelDefinitionError for options that are unknown or contradict `outs`."""

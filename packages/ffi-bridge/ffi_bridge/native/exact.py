@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import jax
 import numpy as np
 
 # Methods of a function under `jax.jit` that take its arguments.
@@ -100,6 +101,11 @@ def exactly(jitted: Any, static: Sequence[str]) -> Callable[..., Any]:
     return functools.reduce(
         _with_method, [(n, through(getattr(jitted, n))) for n in _METHODS], through(jitted)
     )
+
+
+def jitted(describe: Callable[[Any], Any], static: Sequence[str]) -> Callable[[Any], Callable[..., Any]]:
+    """Return the decorator of wrappers: a described function under `jax.jit`, compiled for each constant."""
+    return lambda call: exactly(jax.jit(describe(call), inline=True, static_argnames=static), static)
 
 
 def _with_method(call: Any, method: tuple[str, Callable[..., Any]]) -> Any:

@@ -18,7 +18,6 @@ from ffi_bridge.identity.c_functions import capsule_name, capsule_pointer, name_
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel, alias_pairs
 from ffi_bridge.native.exact import contents
-from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import refusing
 from ffi_bridge.targets import REGISTERED_AS, ensure_target, target_name
@@ -66,16 +65,12 @@ def handler_kernel(
     aliases = alias_pairs(input_output_aliases)
     own = _Handler.of(handler)
     spec = HandlerKernel(vmap_method, aliases, own, platform, has_side_effect=has_side_effect)
-    subject = f"kernel '{spec.name}'"
-    if not callable(outs):
-        outs = Outs.of(outs)
-        spec.check(outs)
+    outs = spec.declared(outs)
 
     @functools.partial(jax.jit, inline=True, static_argnums=0)
     def jitted(attributes: _Attributes, *args: ArrayLike) -> Any:
-        ins = [as_array(subject, f"in{i}", x) for i, x in enumerate(args)]
-        found = Outs.for_call(outs, subject, ins, attributes.values)
-        spec.check(found)
+        ins = [as_array(f"kernel '{spec.name}'", f"in{i}", x) for i, x in enumerate(args)]
+        found = spec.outs_of(outs, ins, attributes.values)
         return found.restore(call_kernel(spec, NativeCall(found.flat, attributes), ins))
 
     def call(*ins: ArrayLike, **attributes: Any) -> Any:

@@ -9,9 +9,10 @@ from types import FunctionType
 from typing import Any
 
 import jax
+from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.exact import Constants, plain
+from ffi_bridge.native.exact import Constants, jitted, plain
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import as_array
 from ffi_bridge.native.wrapped_kernel import describe_as
@@ -88,6 +89,20 @@ class Parameters:
                 f"{subject} and has {ndim} dimensions; expected a number, or under jax.vmap one for each "
                 "element of the batch"
             )
+
+    def wrap(self, outs: Any, others: int = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return the decorator that makes of `work(inputs, constants)` the function that users call.
+
+        JAX traces it for each set of types and static values; `outs`, `others`: as for `describe`.
+        """
+
+        def decorate(work: Callable[[list[jax.Array], Constants], Any]) -> Callable[..., Any]:
+            def call(*args: ArrayLike, **named: Any) -> Any:
+                return work(*self.of_call(args, named))
+
+            return jitted(self.describe(outs, others), self.static)(call)
+
+        return decorate
 
     def describe(self, outs: Any, others: int = 0) -> Callable[[Any], Any]:
         """Return the decorator that gives a call the function's signature without outputs.

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numba
 import numpy as np
 from jax.typing import ArrayLike
@@ -16,7 +15,7 @@ from numba.extending import overload
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.exact import Constants, exactly
+from ffi_bridge.native.exact import Constants, jitted
 from ffi_bridge.native.exact import plain as inexact
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
@@ -204,10 +203,8 @@ def numba_function(
 
     describe = describe_as(plain, 0, parameters.constant)
 
-    def jitted(num_threads: int | None) -> Callable[..., Any]:
-        @functools.partial(exactly, static=parameters.static)
-        @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
-        @describe
+    def for_count(num_threads: int | None) -> Callable[..., Any]:
+        @jitted(describe, parameters.static)
         def call(*args: ArrayLike, **named: Any) -> Any:
             given, constants = _told_apart(plain, parameters.static, args, inexact(named))
             ins = {name: as_array(subject, name, x) for name, x in given.items()}
@@ -222,7 +219,7 @@ def numba_function(
         return call
 
     is_parallel = not in_python and dispatcher.targetoptions.get("parallel")
-    return on_all_threads(jitted, describe) if is_parallel else jitted(None)
+    return on_all_threads(for_count, describe) if is_parallel else for_count(None)
 
 
 def _told_apart(

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 
 from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.call import NativeCall, alias_pairs
-from ffi_bridge.native.exact import exactly
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
@@ -125,9 +125,7 @@ def numba_kernel(
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
         kind, read = kernel_class(differentiable), outside(dispatcher)
         spec = kind(vmap_method, aliases, dispatcher, parameters, outside=read, **effects)
-    if not callable(outs):
-        outs = Outs.of(outs)
-        spec.check(outs)
+    outs = spec.declared(outs)
     calls = functools.partial(_jitted, spec, outs)
     return on_all_threads(calls, parameters.describe(outs)) if spec.is_parallel else calls(None)
 
@@ -158,15 +156,9 @@ def njit_function(kernel: Any, needed_by: str) -> Any:
 def _jitted(
     spec: NumbaKernel, outs: Outs | Callable[..., Any], num_threads: int | None
 ) -> Callable[..., Any]:
-    parameters = spec.parameters
-
-    @functools.partial(exactly, static=parameters.static)
-    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
-    @parameters.describe(outs)
-    def call(*args: ArrayLike, **named: Any) -> Any:
-        ins, constants = parameters.of_call(args, named)
-        found = Outs.for_call(outs, f"kernel '{spec.name}'", ins, dict(constants))
-        spec.check(found)
+    @spec.parameters.wrap(outs)
+    def call(ins: list[jax.Array], constants: Constants) -> Any:
+        found = spec.outs_of(outs, ins, dict(constants))
         return found.restore(call_kernel(spec, NativeCall(found.flat, Options(num_threads, constants)), ins))
 
     return call

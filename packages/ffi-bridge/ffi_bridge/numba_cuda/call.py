@@ -49,6 +49,7 @@ class FunctionKernel(CudaKernel):
 
     parameters: Parameters
 
+    noun: ClassVar[str] = "function"
     vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
 
     @property

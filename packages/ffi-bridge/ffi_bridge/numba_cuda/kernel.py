@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import jax
-from jax.typing import ArrayLike
 
 from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
 from ffi_bridge.identity.outside import Outside, Readings, readings
 from ffi_bridge.native.call import NativeCall, alias_pairs
-from ffi_bridge.native.exact import exactly
-from ffi_bridge.native.outs import Outs
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.native.wrapped_kernel import picklable
@@ -109,17 +106,11 @@ def numba_cuda_kernel(
     parameters = Parameters.of(kernel.py_func, static_argnames, scalar_argnames)
     read, own = Outside.of(f"kernel '{kernel.py_func.__name__}'", kernel), (kernel, parameters, launch)
     spec = NumbaCudaKernel(vmap_method, aliases, *own, outside=read, has_side_effect=has_side_effect)
-    if not callable(outs):
-        outs = Outs.of(outs)
-        spec.check(outs)
+    outs = spec.declared(outs)
 
-    @functools.partial(exactly, static=parameters.static)
-    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
-    @parameters.describe(outs)
-    def call(*args: ArrayLike, **named: Any) -> Any:
-        ins, constants = parameters.of_call(args, named)
-        found = Outs.for_call(outs, f"kernel '{spec.name}'", ins, dict(constants))
-        spec.check(found)
+    @parameters.wrap(outs)
+    def call(ins: list[jax.Array], constants: Constants) -> Any:
+        found = spec.outs_of(outs, ins, dict(constants))
         options = spec.options(ins, constants)
         return found.restore(call_kernel(spec, NativeCall(found.flat, options), ins))
 
@@ -188,22 +179,16 @@ def numba_cuda_callable(
         kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect, outside=read)
         for kind in (NumbaCudaCallable, NumbaCudaPython)
     )
-    if not callable(outs):
-        outs = Outs.of(outs)
-        spec.check(outs)
+    outs = spec.declared(outs)
 
-    @functools.partial(exactly, static=parameters.static)
-    @functools.partial(jax.jit, inline=True, static_argnames=parameters.static)
-    @parameters.describe(outs, 1)  # the stream is behind the outputs
-    def call(*args: ArrayLike, **named: Any) -> Any:
-        ins, constants = parameters.of_call(args, named)
-        found = Outs.for_call(outs, f"function '{spec.name}'", ins, dict(constants))
-        spec.check(found)
+    @parameters.wrap(outs, 1)  # the stream is behind the outputs
+    def call(ins: list[jax.Array], constants: Constants) -> Any:
+        found = spec.outs_of(outs, ins, dict(constants))
         read.check()
         try:
             recorded = record(parameters, constants, ins, found.flat)
         except NotRecordableError as obstacle:
-            warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=2)
+            warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=3)
             return found.restore(call_kernel(in_python, NativeCall(found.flat, constants), ins))
         every = (*found.flat, *recorded.temporaries)
         results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), ins)
