@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say what runs the kernels, and in which order."""
+    """Name the devices that run the kernels, and the order of blocks and threads."""
     options: Any = config.option
     if not options.emulate_gpu:
         return None

@@ -1,4 +1,4 @@
-"""`python -m ffi_bridge`: what is installed, what would run here, and a kernel of each toolchain."""
+"""`python -m ffi_bridge`: report versions, devices and the cache, and run a kernel of each toolchain."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _cache() -> Iterator[str]:
 
 
 def _tried(name: str, needs: str) -> tuple[str, bool]:
-    """Return what came of a toolchain's kernel, and whether that is all right."""
+    """Run a toolchain's kernel; return the outcome as text, and whether it is as it should be."""
     if needs == "gpu" and not _has_gpu():
         return "not tried: it needs a GPU", True
     start = time.perf_counter()

@@ -16,11 +16,11 @@ class KernelTypeError(FFIBridgeError, TypeError):
 
 
 class KernelDefinitionError(FFIBridgeError, ValueError):
-    """Outputs, aliases or options of a kernel contradict each other."""
+    """Outputs, aliases or options of a kernel contradict one another."""
 
 
 class KernelChangedError(FFIBridgeError, RuntimeError):
-    """A kernel would be compiled with other values from outside than it had when it was wrapped."""
+    """A kernel would be compiled with values from outside that differ from when it was wrapped."""
 
 
 class BackendUnavailableError(FFIBridgeError, RuntimeError):
@@ -48,7 +48,7 @@ class MissingRuleError(FFIBridgeError, NotImplementedError):
 
 
 class RuleError(FFIBridgeError, TypeError):
-    """A differentiation or batching rule has the wrong arity, or returns what it must not."""
+    """A differentiation or batching rule has the wrong arity, or returns a wrong result."""
 
 
 class CopiedInputWarning(UserWarning):
@@ -68,7 +68,7 @@ class TuningTableWarning(UserWarning):
 
 
 class UnknownAPIWarning(UserWarning):
-    """The installed jaxlib has a version of XLA FFI that is newer than those that were compared."""
+    """The installed jaxlib has a version of XLA FFI that is newer than any that was compared."""
 
 
 class UntestedVersionWarning(UserWarning):

@@ -110,7 +110,7 @@ def store(key: str, entry: Entry) -> None:
 
 
 def files() -> list[Path]:
-    """Return the files of the folder, also those that are being written."""
+    """Return the files of the folder, also files that are being written."""
     place = folder()
     found = [] if place is None else place.glob(f"*{_SUFFIX}*")
     return [x for x in found if x.name.endswith((_SUFFIX, _PART)) and (x.is_symlink() or not x.is_dir())]
@@ -144,7 +144,7 @@ def settings_of(config: ModuleType) -> dict[str, bool | int | str]:
 
 
 class _NotTrustedError(OSError):
-    """A folder or file is not used; the text says why, and what to do."""
+    """A folder or file is not used; the text says why, and names the remedy."""
 
 
 def _check_folder(place: Path) -> int:
@@ -157,7 +157,7 @@ def _check_folder(place: Path) -> int:
 
 
 def _check_writers(path: Path, status: os.stat_result) -> None:
-    """Raise _NotTrustedError if somebody else can have written what is run as machine code."""
+    """Raise _NotTrustedError if somebody else can have written a file that is run as machine code."""
     user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
     if status.st_uid not in (user, _ROOT):
         raise _NotTrustedError(f"{path} belongs to user {status.st_uid}, and this process runs as {user}")

@@ -26,7 +26,7 @@ REGISTERED_AS: Final = {"cuda": "CUDA", "cpu": "cpu"}
 
 @dataclass(frozen=True)
 class Target:
-    """A registered handler: its name in XLA programs, its address, and what keeps its machine code alive."""
+    """A registered handler: its name in XLA programs, its address, and the owner of its machine code."""
 
     name: str
     address: int
@@ -152,7 +152,7 @@ class FrameReader:
 
 
 def python_handler(work: Callable[[FrameReader], None], name: str | None) -> tuple[int, object]:
-    """Return the address of a handler that does `work` at every execution, and what keeps it alive.
+    """Return the address of a handler that does `work` at every execution, and its owner.
 
     An exception of `work` becomes one of XLA, whose text begins with `name` and the type; without a name it
     is the text of the exception alone.

@@ -117,7 +117,7 @@ class Driver(ABC):
 
     @property
     def run_kernel(self) -> RunKernel | None:
-        """Return what runs a kernel on parameters as a GPU gets them; None where handlers alone launch."""
+        """Return a function that runs a kernel on a GPU's parameters; None where handlers alone launch."""
         return None
 
     @abstractmethod

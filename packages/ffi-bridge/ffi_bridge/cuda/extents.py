@@ -76,14 +76,14 @@ class LaunchOptions:
     shared_mem: Any
 
     def __post_init__(self) -> None:
-        """Raise KernelDefinitionError for what no call can have."""
+        """Raise KernelDefinitionError for options that no call can have."""
         if any(map(callable, vars(self).values())):
             _check_given(self.grid, self.block, self.launch_dims)
         else:
             LaunchExtents.of(**vars(self))
 
     def for_call(self, subject: str, ins: Sequence[Any], static: Mapping[str, Any]) -> LaunchExtents:
-        """Return the extents for these inputs; raise KernelDefinitionError for those of no launch."""
+        """Return the extents for these inputs; raise KernelDefinitionError where no launch can have them."""
         given = {
             name: option_for_call(name, value, lambda found: found, subject, ins, static)
             for name, value in vars(self).items()

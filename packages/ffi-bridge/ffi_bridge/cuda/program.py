@@ -205,7 +205,7 @@ class ProgramBuilder:
     def _passed_by(
         self, parameters: Sequence[int], buffers: tuple[PassedBuffer, ...], is_first: bool
     ) -> Passed:
-        """Return what parameters that have these numbers pass to a kernel."""
+        """Return the sizes, buffers and pointers that the parameters of these numbers pass to a kernel."""
         pointers = (
             PassedPointer(position, offset, displacement, buffer)
             for position, number in enumerate(parameters)

@@ -77,7 +77,7 @@ class Counted:
 
 @dataclass
 class CallState:
-    """A call, whose launches one thread makes: what they have written, and how one of them failed."""
+    """A call, whose launches one thread makes: the bytes that they have written, and the error of one."""
 
     written: dict[int, Any] = field(default_factory=dict[int, Any])
     failure: bytes = b""
@@ -85,7 +85,7 @@ class CallState:
 
 @dataclass(eq=False, repr=False)
 class EmulatedDriver(Driver):
-    """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` list what it did.
+    """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` record its work.
 
     `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
     is checked beside bounds, alignment, read-only inputs and waiting. `counted`: whether launches write down

@@ -1,4 +1,4 @@
-"""Triton's calls on the emulated GPU: jax-triton compiles a kernel, and its PTX runs as any other does.
+"""Run Triton's calls on the emulated GPU: jax-triton compiles a kernel, whose PTX runs on the CPU.
 
 The inner names of jax-triton are here alone. Importing this module gives its calls a lowering on JAX's CPU;
 the first call finds out whether this jax-triton has what is needed.
@@ -40,7 +40,7 @@ NUMBERS: Final = {"i32": "i4", "i64": "i8", "u32": "u4", "u64": "u8", "fp32": "f
 
 @dataclass(frozen=True)
 class TritonKernel:
-    """A kernel that Triton has compiled; its fields are what jax-triton gives a kernel of XLA's."""
+    """A kernel that Triton has compiled; jax-triton gives its fields to a kernel of XLA's."""
 
     name: str
     num_warps: int
@@ -59,7 +59,7 @@ class TritonKernel:
 
 @functools.cache
 def _compiler() -> Callable[..., tuple[TritonKernel, Any]]:
-    """Return jax-triton's function that compiles kernels, with a cache of its own and kernels of ours.
+    """Return jax-triton's function that compiles kernels, with a separate cache and kernels of ours.
 
     Those of jax-triton are for XLA on a GPU, and other threads may be making some.
     """

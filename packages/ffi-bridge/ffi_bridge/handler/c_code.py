@@ -1,4 +1,4 @@
-"""Emit what C says in one line and LLVM in several: functions, calls, variables, members, counted loops.
+"""Emit functions, calls, variables, members and counted loops: one line of C, and several of LLVM.
 
 A module that only calls known addresses becomes machine code here, too. Numba is not used, since Warp kernels
 have handlers where Numba is not installed.
@@ -19,7 +19,7 @@ from ffi_bridge.handler.frame import I32
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The address of a function, and what keeps its memory mapped."""
+    """The address of a function, and the owner that keeps its memory mapped."""
 
     address: int
     owner: object

@@ -85,7 +85,7 @@ class Frame:
             self.builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
 
     def return_unless_execute(self) -> None:
-        """Return at once in the other stages (instantiate, prepare, initialize)."""
+        """Return at once in all stages but execution (instantiate, prepare, initialize)."""
         builder = self.builder
         stage = self.field(self.pointer, "XLA_FFI_CallFrame", "stage", I32)
         execute = ir.Constant(I32, CODES["XLA_FFI_ExecutionStage_EXECUTE"])

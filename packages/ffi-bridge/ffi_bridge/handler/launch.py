@@ -1,4 +1,4 @@
-"""Emit the arguments of kernels that take C structs, those of Warp and of CUDA.
+"""Emit the arguments of kernels that take C structs: Warp's and CUDA's.
 
 JAX knows every shape when it traces, so the structs are constant but for addresses: a handler copies them to
 its stack and writes the addresses of XLA's buffers into the copies.

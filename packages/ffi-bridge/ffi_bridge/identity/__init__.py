@@ -1,1 +1,1 @@
-"""The contents by which a kernel is known: its own code, and that of everything it calls."""
+"""Identify a kernel by its contents: its code, and the code of everything that it calls."""

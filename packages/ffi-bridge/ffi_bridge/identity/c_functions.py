@@ -124,7 +124,7 @@ capsule_pointer: Final = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ct
 
 
 def _modules_in(library: str) -> list[tuple[str, Any]]:
-    """Return the imported modules of a file; to look at those of other names might import them."""
+    """Return the imported modules of a file; to look at modules under further names might import them."""
     stem = Path(library).name.partition(".")[0]
     named = [(name, module) for name, module in list(sys.modules.items()) if name.rpartition(".")[2] == stem]
     return [(name, module) for name, module in named if getattr(module, "__file__", None) == library]
@@ -132,7 +132,7 @@ def _modules_in(library: str) -> list[tuple[str, Any]]:
 
 @functools.cache
 def _listed_by(module: Any) -> dict[tuple[str, str], int]:
-    """Return the functions that a Cython module offers to others: symbol and signature -> address."""
+    """Return the functions that a Cython module exports: symbol and signature -> address."""
     table: dict[str, Any] = getattr(module, "__pyx_capi__", {})
     named = [(symbol, capsule, capsule_name(capsule)) for symbol, capsule in table.items()]
     return {(symbol, name.decode()): capsule_pointer(capsule, name) for symbol, capsule, name in named}

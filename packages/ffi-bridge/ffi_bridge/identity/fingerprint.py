@@ -105,7 +105,7 @@ class Walk:
             yield from self.tokens(item)
 
     def _named(self, value: object) -> Iterator[str | bytes]:
-        """Yield the contents of functions, dispatchers, modules and types; the identity of other objects."""
+        """Yield the contents of functions, dispatchers, modules and types; the identity of all else."""
         if (callback := internals.callback_of(value)) is not None:
             yield self._callback(value, callback)
         elif is_library_name(value):
@@ -196,13 +196,13 @@ class Walk:
                     yield from self._attributes(value, code)
 
     def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
-        """Yield what Numba compiles in place of `function`, declared by `numba.extending.overload`."""
+        """Yield the overloads that Numba compiles in place of `function`, from `numba.extending.overload`."""
         for template in internals.templates_of(function):
             yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
     def code(self, code: types.CodeType) -> str:
-        """Return the hash of what code consists of, which cannot change."""
+        """Return the hash of the parts of code, which cannot change."""
         found = _fingerprint_of_code(code, code.co_exceptiontable)
         self.portable &= found.portable
         return found.digest
@@ -210,7 +210,7 @@ class Walk:
 
 @functools.lru_cache(4096)
 def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Fingerprint:
-    """Return the fingerprint of what code consists of, none of which can change.
+    """Return the fingerprint of the parts of code, none of which can change.
 
     Code objects are equal if all that is hashed here is, save the exception table in Python 3.11.
     """
@@ -237,7 +237,7 @@ def is_library_name(value: object) -> bool:
 
 
 def _definition(kind: type) -> object | None:
-    """Return what compiled code can read of a class, or None for an unknown kind of class."""
+    """Return the part of a class that compiled code can read, or None for an unknown kind of class."""
     if issubclass(kind, enum.Enum):
         return [(member.name, member.value) for member in kind]
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):

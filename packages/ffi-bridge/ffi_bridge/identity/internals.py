@@ -1,4 +1,4 @@
-"""Inner names of what kernels refer to, of Numba and of its two branches for CUDA.
+"""Read objects that kernels refer to by inner names of Numba and of its two branches for CUDA.
 
 That is dispatchers, overloads, intrinsics, callbacks, and C functions.
 
@@ -97,14 +97,14 @@ def pointer_of(value: Any) -> Pointer | None:
 
 
 class Callback(NamedTuple):
-    """A function of `@numba.cfunc`: what it is compiled from, and the addresses that kernels hold of it."""
+    """A function of `@numba.cfunc`: its source and options, and the addresses that kernels hold of it."""
 
     contents: object
     parts: dict[str, int]
 
 
 def callback_of(value: Any) -> Callback | None:
-    """Return what is known of a callback that Numba compiled; None for anything else."""
+    """Return source and addresses of a callback that Numba compiled; None for anything else."""
     if not hasattr(value, "native_name"):
         return None
     contents = (value.__wrapped__, str(value._sig), value._compiler.targetoptions)
@@ -112,7 +112,7 @@ def callback_of(value: Any) -> Callback | None:
 
 
 def signature_of(kind: Any) -> object:
-    """Return the signature in Numba's type of a C function; None for any other type."""
+    """Return the signature in Numba's type of a C function; None for any type without one."""
     return getattr(kind, "sig", None)
 
 
@@ -138,7 +138,7 @@ def has_declared_signatures(dispatcher: Any) -> bool:
 
 @contextmanager
 def more_signatures(dispatcher: Any) -> Generator[None]:
-    """Let a dispatcher with declared signatures compile any other within the block."""
+    """Let a dispatcher with declared signatures compile any signature within the block."""
     dispatcher._can_compile = True
     try:
         yield

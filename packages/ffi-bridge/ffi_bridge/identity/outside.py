@@ -1,4 +1,4 @@
-"""What a kernel reads from outside, held to what it was when the kernel was wrapped.
+"""Hold a kernel to the values that it read from outside when it was wrapped.
 
 The forms of a kernel are compiled one by one, where they are first needed: for other shapes and dtypes, for a
 batch, its derivatives. Each freezes globals, closure cells and callees as they are at that moment. Together
@@ -25,7 +25,7 @@ _FEW: Final = 8  # elements of an array that are worth to be written out
 
 
 class Reading(NamedTuple):
-    """A value as it was read: a hash of its contents, without those of functions in it, and its text."""
+    """A value as it was read: a hash of its contents, without functions in it, and its text."""
 
     digest: str
     text: str
@@ -44,12 +44,12 @@ class Outside:
 
     @classmethod
     def of(cls, subject: str, function: Any) -> Outside:
-        """Return what a function of Python or a dispatcher reads, and all that it calls."""
+        """Return the values that a function of Python or a dispatcher reads, and all that it calls."""
         return cls(subject, lambda: readings(function))
 
     @classmethod
     def of_launches(cls, subject: str, function: Any, of_kernel: Callable[[Any], Readings | None]) -> Outside:
-        """Return what a function that Python runs reads, and the kernels that it names.
+        """Return the values read by a function that Python runs, and by the kernels that it names.
 
         `of_kernel`: what a kernel reads; None for anything else.
         """
@@ -81,7 +81,7 @@ class Outside:
 
 
 def readings(function: Any) -> Readings:
-    """Return what a function of Python or a dispatcher reads, and all that it calls."""
+    """Return the values that a function of Python or a dispatcher reads, and all that it calls."""
     walk = _Reader()
     for _ in walk.read(getattr(function, "__name__", "the function"), function):
         pass
@@ -89,7 +89,7 @@ def readings(function: Any) -> Readings:
 
 
 def _of_launches(function: Any, of_kernel: Callable[[Any], Readings | None]) -> Readings:
-    """Return what a function reads, by itself or by others of its module: numbers, texts, arrays, kernels.
+    """Return the values that a function reads, itself or through functions of its module.
 
     Other objects, such as a list that it adds to, may change as it runs.
     """

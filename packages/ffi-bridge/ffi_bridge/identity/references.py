@@ -1,4 +1,4 @@
-"""What a function reads from outside, by its bytecode: closure cells, globals, attributes of modules."""
+"""Find the values that a function reads from outside: closure cells, globals, attributes of modules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def references(function: types.FunctionType, code: types.CodeType) -> Iterator[t
 
 @functools.lru_cache(4096)
 def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
-    """Return what `code` reads from outside, with what functions within it read.
+    """Return the names that `code`, with the functions within it, reads from outside.
 
     Of each: the name, whether it is a global one, and the attributes of it that are read.
     """

@@ -34,7 +34,7 @@ class BufferSpec:
     batched: tuple[bool, ...]
 
     def batch_shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
-        """Return the extents of the batch axes that the buffer has; `sizes` are those of all levels."""
+        """Return the extents of the batch axes that the buffer has; `sizes`: of all levels."""
         return tuple(size for size, has in zip(sizes, self.batched, strict=True) if has)
 
     def batch_strides(self, sizes: Sequence[int]) -> tuple[int, ...]:

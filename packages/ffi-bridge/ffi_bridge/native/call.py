@@ -68,7 +68,7 @@ class NativeKernel(ABC):
 
     @property
     def is_kept(self) -> bool:
-        """Return whether each call runs, though nobody may read what it writes."""
+        """Return whether each call runs, though nobody may read its outputs."""
         return self.has_side_effect or self.ordered
 
     @property
@@ -92,7 +92,7 @@ class NativeKernel(ABC):
         """Compile and register the handler of this call, unless that was done before; return its name."""
 
     def target(self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str) -> str:
-        """Do as `ensure_target`; raise KernelChangedError if the kernel reads other values by now."""
+        """Do as `ensure_target`; raise KernelChangedError if values from outside have changed."""
         if self.outside is not None:
             self.outside.check()
         return self.ensure_target(ins, call, names, platform)
@@ -125,11 +125,11 @@ class NativeKernel(ABC):
         )
 
     def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any], call: NativeCall) -> list[Any]:
-        """Return the cotangent of each undefined input, and None for the others; of a linear kernel alone."""
+        """Return the cotangent of each undefined input, and None for each defined one; of a linear kernel."""
         raise MissingRuleError(f"kernel '{self.name}' is not known to be linear, and cannot be transposed")
 
     def likely_platform(self) -> str:
-        """Return the platform to compile for while tracing, when no program has named its own yet."""
+        """Return the platform to compile for while tracing, when no program has named one yet."""
         default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
         return default if default in self.platforms else self.platforms[0]
 

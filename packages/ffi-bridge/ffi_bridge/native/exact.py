@@ -1,4 +1,4 @@
-"""Static values as parts of keys, of which only those are equal that a kernel cannot tell apart.
+"""Make keys of static values, which are equal only where a kernel cannot tell the values apart.
 
 To Python 0.0 equals -0.0, and 1 equals 1.0 and True; compiled into a kernel they give other results.
 """
@@ -20,7 +20,7 @@ _METHODS: Final = ("lower", "trace", "eval_shape")
 
 
 def contents(x: Any) -> Any:
-    """Return what is equal for values of one type with the same bits, also within tuples and dataclasses.
+    """Return a key that is equal for values of one type and the same bits, also in tuples and dataclasses.
 
     A class whose `==` tells bits apart already says so by `is_exact = True`, and is not looked into.
     """
@@ -82,7 +82,7 @@ class Constants(tuple[tuple[Any, Any], ...]):
 
 
 def plain(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a call was given, without what made static ones exact."""
+    """Return the arguments that a call was given, with static ones taken out of `Exact`."""
     return {name: x.value if isinstance(x, Exact) else x for name, x in named.items()}
 
 

@@ -82,7 +82,7 @@ def handler_kernel(
 
 @dataclass(frozen=True)
 class _Handler:
-    """A handler: its address, what keeps it alive, its own name, and that of its target."""
+    """A handler: its address, the owner that keeps it alive, its name, and its target's name."""
 
     address: int
     owner: Any
@@ -100,7 +100,7 @@ class _Handler:
 
 @functools.cache
 def _digest(address: int, name: Any) -> str:
-    """Return what a program that was compiled elsewhere must not have for another handler."""
+    """Return a digest that a program that was compiled elsewhere has for no second handler."""
     return uuid.uuid4().hex if name is None else fingerprint(tuple(name)).digest
 
 

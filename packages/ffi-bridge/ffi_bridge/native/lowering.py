@@ -1,4 +1,4 @@
-"""Calls in a program of MLIR: what JAX keeps while it lowers one, and batches that XLA divides among devices.
+"""Lower calls to MLIR: results that JAX keeps meanwhile, and batches that XLA divides among devices.
 
 XLA divides a foreign call along the leading axes that all of its operands and results have in common; it
 gathers everything on every device where it knows of none. An axis that devices do not divide evenly would be
@@ -33,12 +33,12 @@ def is_linearized(tangents: Sequence[Any]) -> bool:
 
 
 def leave_results(ctx: Any, call: Hashable, results: Sequence[Any]) -> None:
-    """Leave the results of a call for those that follow in the same block of a program."""
+    """Leave the results of a call for calls that follow in the same block of a program."""
     ctx.module_context.cached_primitive_lowerings[_here(call)] = results
 
 
 def results_left(ctx: Any, call: Hashable) -> Sequence[Any] | None:
-    """Return what was left for a call like this one in the block that is lowered; None if nothing was."""
+    """Return the results left for a call like this one in the block that is lowered, if any."""
     return ctx.module_context.cached_primitive_lowerings.get(_here(call))
 
 

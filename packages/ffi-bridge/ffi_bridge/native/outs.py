@@ -39,7 +39,7 @@ class Outs:
 
     @classmethod
     def for_call(cls, outs: Any, subject: str, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
-        """Return `outs` for a call: itself, or what a function returns for the shapes of the inputs."""
+        """Return `outs` for a call: itself, or the result of a function for the shapes of the inputs."""
         return outs if isinstance(outs, Outs) else option_for_call("outs", outs, cls.of, subject, ins, static)
 
     @property
@@ -60,7 +60,7 @@ def option_for_call(
     ins: Sequence[Any],
     static: Mapping[str, Any],
 ) -> T:
-    """Return `checked(given)`, or, where `given` is a function, of what that returns for a call.
+    """Return `checked(given)`, or, where `given` is a function, `checked` of its result for a call.
 
     It gets a shape and dtype for each input, and the static arguments by name. Raises KernelDefinitionError
     that names the function where it raises, or where what it returns does not pass the check.

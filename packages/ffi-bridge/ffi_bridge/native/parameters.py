@@ -39,7 +39,7 @@ class Parameters:
 
     @property
     def buffers(self) -> tuple[inspect.Parameter, ...]:
-        """Return the parameters that are inputs, then those that are outputs."""
+        """Return the parameters that are inputs, then the outputs."""
         every = inspect.signature(self.function).parameters.values()
         return tuple(x for x in every if x.name not in self.static)
 
@@ -69,7 +69,7 @@ class Parameters:
         return [as_array(subject, *x) for x in zip(names, ins, strict=False)], self.constants(named)
 
     def arguments(self, buffers: Iterable[Any], constants: Iterable[tuple[str, Any]]) -> list[Any]:
-        """Return what the function takes, in its order: buffers, and constants between them."""
+        """Return the function's arguments, in its order: buffers, and constants between them."""
         every, values = list(buffers), dict(constants)
         for place, name in enumerate(inspect.signature(self.function).parameters):
             if name in values:
@@ -129,7 +129,7 @@ def in_order(subject: str, names: Sequence[str], args: Sequence[Any], named: Map
 
 
 def with_defaults(function: FunctionType, constants: Mapping[str, Any]) -> FunctionType:
-    """Return the function with constants as defaults, which Numba compiles as such where a call omits them.
+    """Return the function with constants as defaults, which Numba freezes where a call omits them.
 
     Every parameter behind the first of them has a default, too, and a call gives it by name.
     """

@@ -185,7 +185,7 @@ def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: An
 def _batch_in_kernel(
     level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
-    """Call the kernel once, with the batch axis in front of every buffer, or of those that have it."""
+    """Call the kernel once, with the batch axis in front of every buffer, or of each that has it."""
     size = level.size
     front = {"expand_dims": (1,), "broadcast_all": (size,), "legacy_vectorized": ()}[str(kernel.vmap_method)]
     aliased = dict(kernel.aliases)

@@ -1,4 +1,4 @@
-"""Guard the inner names of other libraries, which may change with any release; replace their functions."""
+"""Guard the inner names of libraries, which may change with any release; replace their functions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _redirecting: Final = threading.RLock()
 
 @contextlib.contextmanager
 def in_this_thread(replacements: Iterable[Replacement]) -> Generator[None]:
-    """Replace functions within the block, for the thread that runs it; other threads call the originals."""
+    """Replace functions within the block, for the thread that runs it alone."""
     thread = threading.get_ident()
 
     def in_place(owner: Any, name: str, ours: Callable[..., Any]) -> Callable[[], None]:

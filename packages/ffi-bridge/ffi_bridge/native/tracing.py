@@ -1,4 +1,4 @@
-"""What JAX knows of a call while it traces: batch levels, shardings over a device mesh, side effects.
+"""Tell JAX of a call while it traces: batch levels, shardings over a device mesh, side effects.
 
 Tokens keep calls in the order of the program. XLA passes a token to a handler as one more buffer, without
 memory: the last operand, and the last result.
@@ -195,7 +195,7 @@ def check_allowed(kernel: str) -> None:
 
 
 def lower_in_order(rule: Callable[..., Sequence[Any]], ctx: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Lower a call by `rule` with the token of the ordered call before it, and leave its own for the next."""
+    """Lower a call by `rule` with the token of the ordered call before it, and leave one for the next."""
     (token,) = jax.make_jaxpr(jax.lax.create_token)().out_avals
     around = ctx.replace(avals_in=[*ctx.avals_in, token], avals_out=[*ctx.avals_out, token])
     *results, after = rule(around, *operands, ctx.tokens_in.get(order()))

@@ -60,7 +60,7 @@ def written(name: str, text: str, scope: dict[str, Any], origin: str) -> Functio
 
 
 def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `call`, which names the input where JAX refuses one, such as a text or a record array."""
+    """Return `call`, which names the input where JAX refuses one: a text, say, or a record array."""
 
     @functools.wraps(call)
     def refusing(*args: Any, **named: Any) -> Any:
@@ -78,7 +78,7 @@ def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _obstacle(x: Any) -> str | None:
-    """Return what makes of a value no input of any kernel, and the remedy; None where it may be one."""
+    """Return why a value can be no input of any kernel, and the remedy; None where it may be one."""
     if isinstance(x, str | bytes):
         return f"the text {x!r}; expected an array or a number: name a constant in static_argnames"
     if not isinstance(x, np.ndarray | np.generic):
@@ -106,7 +106,7 @@ def _obstacle(x: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Making:
-    """The call that made a wrapped kernel; `stand_in`: an argument -> what is pickled in its place."""
+    """The call that made a wrapped kernel; `stand_in`: an argument -> the one that is pickled for it."""
 
     wrap: Callable[..., WrappedKernel]
     args: tuple[Any, ...]

@@ -71,7 +71,7 @@ class NumbaKernel(NativeKernel):
 
     @property
     def contents(self) -> object:
-        """Return what tells the kernel from others."""
+        """Return an object whose contents identify the kernel."""
         return self.dispatcher
 
     def to_compile(self, arguments: Sequence[types.Type]) -> Any:

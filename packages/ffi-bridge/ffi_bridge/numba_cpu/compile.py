@@ -42,7 +42,7 @@ def compile_handler(
     num_threads: int | None,
     keep: bool,
 ) -> tuple[int, object]:
-    """Compile a kernel with its handler `name`; return the handler's address, and what keeps it alive.
+    """Compile a kernel with its handler `name`; return the handler's address, and its owner.
 
     `arguments`: Numba's types of all parameters, of which constants are not in the layout.
     `keep`: store it in the kernel cache, if other processes can use it. The caller holds Numba's lock.
@@ -173,7 +173,7 @@ def _refuse_python(dispatcher: Any) -> None:
 
 
 def _threading(compiled: CompileResult, slot: ExceptionSlot, num_threads: int | None) -> Threading | None:
-    """Return what parallel regions need; None where neither the kernel nor a callee enters Numba's pool."""
+    """Return the surroundings of parallel regions; None where nothing enters Numba's pool."""
     if not any(function.name == PARALLEL_FOR for function in linked_functions(compiled)):
         return None
     start_threads()

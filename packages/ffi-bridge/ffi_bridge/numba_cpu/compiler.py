@@ -1,4 +1,4 @@
-"""Numba's compiler and CPU target, changed for kernels that XLA calls from threads of its own.
+"""Change Numba's compiler and CPU target for kernels that XLA calls from its threads.
 
 Numba gives an argument that a call leaves out a type with the value in it, but compiles both branches of an
 `if` on it, also one that makes no sense for the value: `if axis is None: ... else: x.sum(axis)` alone is

@@ -151,7 +151,7 @@ def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
 
 
 def _kept(builder: Any, get: str, put: str) -> Callable[[], object]:
-    """Emit a read of a number of Numba's thread pool; return what emits that it is put back."""
+    """Emit a read of a number of Numba's thread pool; return a function that emits its return."""
     before = call_c(builder, get, I64, [])
     return lambda: call_c(builder, put, ir.VoidType(), [before])
 
@@ -210,7 +210,7 @@ def _advance(
     argument: int,
     level: int,
 ) -> Any:
-    """Emit the address of element `index` along a batch level; `pointer` where there is no such axis."""
+    """Emit the address of element `index` along a batch level; `pointer` where the axis is missing."""
     batched = layout.batched[argument]
     if not batched[level]:
         return pointer

@@ -1,4 +1,4 @@
-"""Say what is wrong with a Numba kernel in terms of its own arguments, for CPUs and GPUs alike."""
+"""Word the faults of a Numba kernel in terms of its arguments, for CPUs and GPUs alike."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def writable_input(kernel: str, names: Sequence[str], error: Exception) -> str:
 
 
 def stored_input(kernel: str, names: Sequence[str]) -> str:
-    """Describe inputs that a kernel stores to, though their types are read-only, and what to do."""
+    """Describe inputs that a kernel stores to, though their types are read-only, and the remedy."""
     listed, copies = ", ".join(f"'{x}'" for x in names), ", ".join(f"`{x} = {x}.copy()`" for x in names)
     return (
         f"kernel '{kernel}' writes into its input {listed}, as its machine code shows; inputs are read-only, "
@@ -60,7 +60,7 @@ def stored_input(kernel: str, names: Sequence[str]) -> str:
 
 
 def stored_on_gpu(kernel: str, names: Sequence[str]) -> str:
-    """Describe inputs that a CUDA kernel stores to, and what to do."""
+    """Describe inputs that a CUDA kernel stores to, and the remedy."""
     listed = ", ".join(f"'{x}'" for x in names)
     return (
         f"kernel '{kernel}' writes into its input {listed}, as its PTX shows: cuda.atomic and x.flat take "
@@ -80,7 +80,7 @@ def copied_inputs(kernel: str, lost: Mapping[str, str]) -> str:
 
 
 def _hint_at_halves(names: Sequence[str], arrays: Sequence[Any]) -> str:
-    """Say how to read floats of 16 bits, if there are such arrays; else nothing."""
+    """Say how to read floats of 16 bits, if an array has them; else nothing."""
     halves = [name for name, x in zip(names, arrays, strict=True) if isinstance(getattr(x, "dtype", 0), Half)]
     if not halves:
         return ""
@@ -89,7 +89,7 @@ def _hint_at_halves(names: Sequence[str], arrays: Sequence[Any]) -> str:
 
 
 def _hint_at_numbers(names: Sequence[str], arrays: Sequence[Any], error: str) -> str:
-    """Say how to read numbers, which arrive as 0-d arrays, if the message speaks of such; else nothing."""
+    """Say how to read numbers, which arrive as 0-d arrays, if the message speaks of one; else nothing."""
     if "Unknown attribute" in error:
         return ""
     numbers = [

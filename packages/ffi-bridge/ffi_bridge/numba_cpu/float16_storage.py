@@ -58,7 +58,7 @@ def _converts_float16(triple: str, processor: str, features: str) -> bool:
 
 
 def _float16_of(builder: Any, bits: Any) -> Any:
-    """Emit the float32 of the bits of a float16 without such an instruction: it takes twice as long."""
+    """Emit the float32 of the bits of a float16 by integer arithmetic, which takes twice as long."""
     exponent, fraction = builder.and_(bits, _I32(0x7C00)), builder.and_(bits, _I32(0x03FF))
     magnitude = builder.shl(builder.and_(bits, _I32(0x7FFF)), _I32(13))
     # Exponents are counted from 15 in one format, and from 127 in the other; the largest is that of NaN.

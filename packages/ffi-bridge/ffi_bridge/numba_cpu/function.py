@@ -29,7 +29,7 @@ from ffi_bridge.numba_cpu.ufunc import ufunc_call
 
 
 def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], num_outs: int) -> Any:
-    """Return the kernel that calls `function` and stores what it returns in `num_outs` outputs.
+    """Return the kernel that calls `function` and stores its results in `num_outs` outputs.
 
     The parameters `inputs` are the kernel's own; the others are constants of it.
     """
@@ -73,7 +73,7 @@ def _store(returned: Any, outs: Any) -> Any:
 
 
 def _mismatch(returned: Any, outs: Any) -> str:
-    """Say which results are not what the outputs can take; nothing if all are."""
+    """Say which results do not fit the outputs; nothing if all do."""
     if len(returned) != len(outs):
         return f"it returns {len(returned)} values; expected {len(outs)}, as many as outs has"
     for i, (value, out) in enumerate(zip(returned, outs, strict=True)):
@@ -225,7 +225,7 @@ def numba_function(
 def _told_apart(
     function: Any, static: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Constants]:
-    """Return the inputs of a call by name, and the constants: what is static, or left to its default."""
+    """Return the inputs of a call by name, and the constants: static arguments, and defaults."""
     try:
         bound = inspect.signature(function).bind(*args, **named)
     except TypeError as error:

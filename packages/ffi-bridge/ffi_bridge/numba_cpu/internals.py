@@ -132,7 +132,7 @@ def redefine(function: Any, assignment: Any, value: Any) -> None:
 
 
 class UFunc(NamedTuple):
-    """A universal function of `@numba.vectorize` or `@numba.guvectorize`, by what it was made of.
+    """A universal function of `@numba.vectorize` or `@numba.guvectorize`, by its parts.
 
     `layout`: the core dimensions, None for elements. `loops`: what is declared, as "ff->f"; empty for what is
     compiled when it is called. `arrays`: for each loop, which parameters are declared as arrays.
@@ -152,7 +152,7 @@ class UFunc(NamedTuple):
 
 
 def ufunc_of(x: Any) -> UFunc | None:
-    """Return what `x` is made of, if it is a universal function for the CPU whose inputs are only read."""
+    """Return the parts of `x`, if it is a universal function for the CPU whose inputs are only read."""
     if not isinstance(x, DUFunc | GUFunc):
         return None
     made: Any = x
@@ -245,7 +245,7 @@ def argument_type(kind: types.Type) -> str:
 
 
 def text_of(compiled: CompileResult) -> tuple[str, str]:
-    """Return LLVM's text of a kernel and all that it calls, and the name of its own function."""
+    """Return LLVM's text of a kernel and all that it calls, and the name of its function."""
     library: Any = compiled.library
     library.finalize()
     return library.get_llvm_str(), compiled.fndesc.llvm_func_name

@@ -1,4 +1,4 @@
-"""Emit what runs the shares of a parallel region as if all began at the same moment, for the debug mode.
+"""Emit a run of the shares of a parallel region as if all began at one moment, for the debug mode.
 
 The shares run one after the other, in an order that changes from region to region. Each finds the kernel's
 outputs as they were when the region began; at its end they get what each share has written. Where no share

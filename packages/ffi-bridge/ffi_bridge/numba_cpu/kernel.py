@@ -131,7 +131,7 @@ def numba_kernel(
 
 
 def outside(kernel: Any) -> Outside:
-    """Return what a kernel reads from outside, as it is now."""
+    """Record the values that a kernel reads from outside, as they are now."""
     return Outside.of(f"kernel '{kernel.__name__}'", kernel)
 
 

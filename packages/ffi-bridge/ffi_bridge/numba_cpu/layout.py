@@ -1,4 +1,4 @@
-"""Describe what a Numba kernel takes, and how the buffers of a call map to it, without a compiler."""
+"""Describe the parameters of a Numba kernel, and how buffers map to them, without a compiler."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Code:
         return step is not None and step.opcode == "alloca"
 
     def stored_before(self, load: Step, left: Mapping[int, set[Place]]) -> set[int] | None:
-        """Return the values that a load from the stack may find, those stored last; None where that is open.
+        """Return the last stored values that a load from the stack may find; None where that is open.
 
         LLVM gives one place on the stack to several variables, one after the other. `left`: the places where
         calls leave an address, each of which stands for it; UNKNOWN: for what other calls may leave there.
@@ -170,5 +170,5 @@ class Code:
         )
 
     def is_of_exceptions(self, memory: int) -> bool:
-        """Return whether memory is where Numba leaves what an exception is made of, and nobody else reads."""
+        """Return whether Numba leaves the parts of an exception in this memory, which nobody else reads."""
         return str(self.names.get(memory, "")).startswith(EXCEPTION)

@@ -1,4 +1,4 @@
-"""A compiled Numba kernel with its handler as an object file, and back: what runs, and what is kept.
+"""Make an object file of a compiled Numba kernel with its handler, and load it: to run and to keep.
 
 An object file refers by name to what lies outside: C functions, Numba's runtime, an exception slot. For what
 Numba takes by address, such as a function from ctypes, there is a variable, which gets the address that the
@@ -58,7 +58,7 @@ _FACTS: Final = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """What keeps the machine code of a kernel from disk alive, and what it refers to."""
+    """The owners of a loaded kernel's machine code, and of everything that it refers to."""
 
     engine: object
     slot: ExceptionSlot | None
@@ -66,7 +66,7 @@ class Loaded:
 
 
 def find(name: str) -> tuple[int, Loaded] | None:
-    """Return the address of the handler `name` in the kernel cache, and what keeps it alive."""
+    """Return the address of the handler `name` in the kernel cache, and its owner."""
     key = key_of(name)
     entry = None if key is None else kernel_cache.load(key, **_FACTS)
     try:
@@ -161,7 +161,7 @@ def _name_runtime() -> None:
 
 
 def _addresses(named: Mapping[str, Sequence[str] | None]) -> dict[str, int] | None:
-    """Return what variables must hold here, save those without a name; None if a C function is not here."""
+    """Return the addresses that named variables must hold here; None if a C function is not here."""
     found = {variable: CFunction(*name).address() for variable, name in named.items() if name is not None}
     known = {variable: address for variable, address in found.items() if address is not None}
     return known if len(known) == len(found) else None

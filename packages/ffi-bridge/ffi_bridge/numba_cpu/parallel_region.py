@@ -1,4 +1,4 @@
-"""Emit what runs the parallel regions of Numba kernels on XLA's own threads, and have Numba's code call it.
+"""Emit functions that run parallel regions of Numba kernels on XLA's threads; have Numba's code call them.
 
 Numba compiles a parallel loop into a call that enters its thread pool, with one share for each thread, or one
 for each chunk of `numba.parallel_chunksize`. Within a call from XLA that is `enter` below: it asks XLA's pool
@@ -61,7 +61,7 @@ LOOKS: Final = 1 << 14
 
 
 def emit_pool(key: int, enter: int, thread_id: int) -> Any:
-    """Emit a module with `enter`, `thread_id`, and what `arrive` calls.
+    """Emit a module with `enter`, `thread_id`, and the functions that `arrive` calls.
 
     `key`: under it POSIX threads keep where each thread is. One that is not in a call from XLA is served by
     Numba's own functions, at the addresses `enter` and `thread_id`.
@@ -153,7 +153,7 @@ def _unless(builder: Any, alone: Any, arguments: Any) -> None:
 
 
 def _emit_help(module: Any) -> None:
-    """Emit what a thread of XLA's pool runs: shares until none is left."""
+    """Emit the task of a thread of XLA's pool: shares until none is left."""
     builder, (data,) = begin_function(module, "help", TASK)
     shared, one = builder.bitcast(data, SHARED.as_pointer()), ir.Constant(I64, 1)
     before = builder.atomic_rmw("add", member(builder, shared, COME), one, "seq_cst")
@@ -163,7 +163,7 @@ def _emit_help(module: Any) -> None:
 
 
 def _emit_take(module: Any) -> None:
-    """Emit `take`, by which a thread does every share that is left, beginning at its own ones."""
+    """Emit `take`, by which a thread does every share that is left, beginning at the thread's."""
     kind = ir.FunctionType(NONE, (SHARED.as_pointer(), I64))
     builder, (shared, thread) = begin_function(module, "take", kind)
     one, shares = ir.Constant(I64, 1), load_member(builder, shared, SHARES)
@@ -236,7 +236,7 @@ def _wait(builder: Any, count: Any) -> None:
 
 
 def _release(builder: Any, shared: Any) -> None:
-    """Emit that this thread is done with what is shared, which the last one frees."""
+    """Emit that this thread is done with the shared memory, which the last one frees."""
     one = ir.Constant(I64, 1)
     holders = builder.atomic_rmw("sub", member(builder, shared, HOLDERS), one, "seq_cst")
     with builder.if_then(builder.icmp_unsigned("==", holders, one)):
@@ -244,7 +244,7 @@ def _release(builder: Any, shared: Any) -> None:
 
 
 def _place(builder: Any, key: int) -> Any:
-    """Emit the address of what this thread is in, or NULL."""
+    """Emit the address of the place that this thread is in, or NULL."""
     found = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
     return builder.bitcast(found, PLACE.as_pointer())
 
@@ -277,7 +277,7 @@ _FUNCTIONS: Final = {PARALLEL_FOR: "enter", THREAD_ID: "thread_id", ARRIVE: ARRI
 
 @functools.cache
 def start_threads() -> object:
-    """Name our functions to LLVM for all that is loaded from here on; return what keeps them alive."""
+    """Name our functions to LLVM for all that is loaded from here on; return their owner."""
     numba.get_num_threads()  # has Numba name its own functions
     module = emit_pool(_new_key(), *map(llvm.address_of_symbol, (PARALLEL_FOR, THREAD_ID)))
     engine = compile_module(module, opt=0)  # compiles in a third of the time, and nothing here is slow
@@ -287,7 +287,7 @@ def start_threads() -> object:
 
 
 def _new_key() -> int:
-    """Return a new key, under which each POSIX thread keeps a value of its own, NULL to begin with."""
+    """Return a new key, under which each POSIX thread keeps one value, NULL to begin with."""
     key = ctypes.c_ulong()  # as wide as the widest of any system
     if error := ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None):
         raise OSError(error, "no key for values of threads was left")

@@ -197,7 +197,7 @@ class _Walk:
         return any(x.memory in memory for x in self._code.places(value))
 
     def _refer(self, places: set[Place]) -> None:
-        """Leave the address of such memory at one of these places: of an exception, that is its end."""
+        """Leave the address of followed memory at one of these places: of an exception, that is its end."""
         for memory in {x.memory for x in places if not self._code.is_of_exceptions(x.memory)}:
             if self._code.is_own(memory) and memory not in self._code.arguments:
                 self._referring.add(memory)

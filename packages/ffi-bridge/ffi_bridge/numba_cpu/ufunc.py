@@ -24,7 +24,7 @@ Dtypes = tuple[np.dtype[Any], ...]
 
 
 def ufunc_call(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
-    """Return the function of arrays that computes what `ufunc` does."""
+    """Return the function of arrays that computes as `ufunc` does."""
     name, num_inputs = ufunc.function.__name__, ufunc.num_inputs
     parameters = list(inspect.signature(ufunc.function).parameters)
     core = (_elementwise if ufunc.layout is None else _over_core_dimensions)(ufunc, vmap_method)
@@ -149,7 +149,7 @@ def _over_core_dimensions(ufunc: UFunc, vmap_method: str | None) -> Callable[...
 def _core_outputs(
     dims: Sequence[tuple[str, ...]], dtypes: Dtypes, *ins: jax.ShapeDtypeStruct
 ) -> tuple[jax.ShapeDtypeStruct, ...]:
-    """Return the outputs of one call; Numba has seen to it that all their dimensions are those of inputs."""
+    """Return the outputs of one call; Numba has seen to it that all their dimensions occur in inputs."""
     sizes = {
         dim: size for own, x in zip(dims, ins, strict=False) for dim, size in zip(own, x.shape, strict=False)
     }

@@ -148,7 +148,7 @@ class NumbaCuda(Compiler):
         return Compiled(code, found.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
 
     def _ptx(self, function: Any, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
-        """Return PTX with line numbers, or with functions that are linked, such as those of float16."""
+        """Return PTX with line numbers, or with functions that are linked, as for float16."""
         is_linked = bool(found._codelibrary._linking_files)  # nvJitLink does not link with line numbers
         if is_linked:
             again = compiled(lto=True)
@@ -171,7 +171,7 @@ class NumbaCuda(Compiler):
         return cuda.jit(**options)(function)
 
     def takes_constant(self, value: Any) -> bool:
-        """Return True: what it does not know, its type checker names."""
+        """Return True: an unknown constant is named by its type checker."""
         return True
 
     def _addresses(self, kinds: Sequence[types.Type]) -> dict[int, int]:
@@ -201,7 +201,7 @@ class NumbaCuda(Compiler):
 
 
 def _with_lines(function: FunctionType) -> FunctionType:
-    """Return generated code that calls a kernel, with lines in that; any other function as it is."""
+    """Return generated code that calls a kernel, with lines in the kernel; any other function as it is."""
     names = function.__globals__
     inner = {name: x for name, x in names.items() if isinstance(x, NumbaCuda.dispatcher) and x in _inner}
     if not inner:

@@ -99,7 +99,7 @@ class NumbaCudaMlir(Compiler):
         capability: Capability,
         with_ptx: bool = False,
     ) -> Compiled:
-        """Compile by another dispatcher: the kernel's own keeps what it compiled for the current device."""
+        """Compile by a second dispatcher: the kernel's keeps its code for the current device."""
         options = {**kernel.targetoptions, **_device(kernel, capability), "shared_memory_carveout": None}
         if with_ptx and not options.get("debug"):  # which has line numbers
             options["lineinfo"] = True

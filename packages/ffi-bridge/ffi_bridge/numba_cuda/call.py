@@ -146,7 +146,7 @@ class NumbaCudaKernel(LaunchedKernel):
 
 
 class NumbaCudaCallable(FunctionKernel, LaunchedKernel):
-    """A function whose launches were recorded; the options of a call are those launches.
+    """A function whose launches were recorded; they are the options of a call.
 
     Its temporaries are outputs behind those that the caller sees.
     """

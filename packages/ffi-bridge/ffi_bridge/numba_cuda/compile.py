@@ -138,7 +138,7 @@ def _compiled(
 
 
 def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:
-    """Return the errors of a compiler for a wrong kernel, and those of the linker of both packages."""
+    """Return the errors of a compiler for a wrong kernel, and of the linker of both packages."""
     return (*compiler.errors, nvJitLinkError)
 
 

@@ -29,7 +29,7 @@ class DeviceMemory(np.ndarray):
 
 
 class EmulatedHost:
-    """The host side: arrays over XLA's memory, and launches by the driver, as those of native handlers."""
+    """The host side: arrays over XLA's memory, and launches by the driver, as native handlers launch."""
 
     def __init__(self, run: RunKernel, capability: Capability) -> None:
         self._run, self._capability = run, capability

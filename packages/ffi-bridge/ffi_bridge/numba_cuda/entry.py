@@ -98,7 +98,7 @@ def _python_of(value: Any) -> Any:
 
 
 def uses_third_axis(function: Any) -> bool:
-    """Return whether a kernel, or what it calls, may ask for its place along the third axis."""
+    """Return whether a kernel, or a function in it, may ask for its place along the third axis."""
     codes = (found.__code__ for found in reached(function, _python_of))
     return any(
         "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
@@ -113,7 +113,7 @@ def batched_kernel(
     steps: tuple[tuple[int | None, ...], ...],
     ranks: tuple[int, ...],
 ) -> Any:
-    """Return the kernel that does what `kernel` does for each element of a batch.
+    """Return the kernel that does the work of `kernel` for each element of a batch.
 
     `sizes`: extents of the batch levels; `steps[i][l]`: how far argument i moves on from one index of level l
     to the next, in elements; None if it has no axis for that level, in front of the `ranks[i]` of its own.

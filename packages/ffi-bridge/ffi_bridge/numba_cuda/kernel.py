@@ -198,5 +198,5 @@ def numba_cuda_callable(
 
 
 def _read_by(value: Any) -> Readings | None:
-    """Return what a CUDA kernel reads from outside; None for anything else."""
+    """Return the values that a CUDA kernel reads from outside; None for anything else."""
     return readings(value) if is_dispatcher(value) else None

@@ -92,7 +92,7 @@ def _add(
 
 
 def _steps(argument: Any, buffers: Sequence[BufferSpec], sizes: tuple[int, ...]) -> tuple[int | None, ...]:
-    """Return, for every batch level, an argument's stride in elements; None where it has no such axis."""
+    """Return, for every batch level, an argument's stride in elements; None where it lacks the axis."""
     if not isinstance(argument, View):
         return (None,) * len(sizes)
     spec = buffers[argument.buffer]

@@ -1,4 +1,4 @@
-"""Run a Python function that launches CUDA kernels once, on stand-ins, and note what it launches.
+"""Run a Python function that launches CUDA kernels once, on stand-ins, and note its launches.
 
 JAX knows the shapes of all arrays when it traces. A function that only launches kernels depends on nothing
 else, so that its launches and temporaries are the same in every call.
@@ -29,7 +29,7 @@ THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which would ask the driver f
 
 
 class Session(Protocol):
-    """Takes launches, and stands in for those functions of the module `cuda` that need a device."""
+    """Takes launches, and stands in for functions of the module `cuda` that need a device."""
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
@@ -145,7 +145,7 @@ class RecordedArray:
 
 
 def sliced(view: View, key: tuple[Any, ...]) -> View:
-    """Return what a basic index takes of an array; raise IndexError or TypeError for another index."""
+    """Return the view that a basic index takes of an array; raise IndexError or TypeError for any else."""
     if Ellipsis in key:
         at = key.index(Ellipsis)
         key = (*key[:at], *[slice(None)] * (len(view.shape) - len(key) + 1), *key[at + 1 :])
@@ -174,7 +174,7 @@ class Recorder:
         self.temporaries: list[jax.ShapeDtypeStruct] = []
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise NotRecordableError: the function does what cannot be recorded."""
+        """Raise NotRecordableError: the function does something that cannot be recorded."""
         raise NotRecordableError(f"'{self._name}' cannot be recorded: {what}")
 
     @property
@@ -204,7 +204,7 @@ class Recorder:
         return self.device_array(array.shape, array.dtype)
 
     def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        """Note a launch; raises KernelTypeError where the kernel takes other arguments."""
+        """Note a launch; raises KernelTypeError where the arguments do not fit the kernel."""
         try:
             inspect.signature(kernel.py_func).bind(*arguments)
         except TypeError as error:

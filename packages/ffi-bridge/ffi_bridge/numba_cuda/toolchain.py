@@ -77,7 +77,7 @@ class Compiler(ABC):
 
     @abstractmethod
     def takes_constant(self, value: Any) -> bool:
-        """Return whether a kernel can have `value` as a constant, of those that a user may give it."""
+        """Return whether a kernel can have `value`, which a user gives, as a constant."""
 
     @abstractmethod
     def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:

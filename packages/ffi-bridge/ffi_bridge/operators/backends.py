@@ -1,4 +1,4 @@
-"""The backends of an operator: how each is built, what it lacks, and the order in which they are tried."""
+"""List the backends of an operator: how each is built, its gaps, and the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ Backends = Mapping[str, Mapping[str, Backend]]  # platform -> name -> backend
 
 
 def platform_of(name: str) -> str:
-    """Return our name ("cpu", "gpu", "tpu") of a JAX platform; raise UnknownBackendError for any other."""
+    """Return our name ("cpu", "gpu", "tpu") of a JAX platform; raise UnknownBackendError if it has none."""
     try:
         return _OURS[name]
     except (KeyError, TypeError):
@@ -123,7 +123,7 @@ def platform_of(name: str) -> str:
 
 
 def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[str]:
-    """Return `names` as they are tried: `first`, those preferred on `platform`, then as registered."""
+    """Return `names` as they are tried: `first`, the ones preferred on `platform`, then as registered."""
     names = list(names)
     ranked = [*first, *PREFERENCE[platform], *names]
     return [name for name in dict.fromkeys(ranked) if name in names]

@@ -1,4 +1,4 @@
-"""The static part of an operator's call, and the checks of what backends and builders return."""
+"""Keep the static part of an operator's call, and check the results of backends and builders."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Call:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return what a backend may lack: the dtypes of the outputs, and static arguments as "name=value"."""
+        """Return the needs that a backend may lack: dtypes of outputs, static arguments as "name=value"."""
         return (*self.outs.dtypes, *needs_of(dict(self.static)))
 
     def for_builder(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Call:
         return {**dict(self.static), "outs": self.outs.restore(self.outs.flat)}
 
     def for_rule(self) -> dict[str, Any]:
-        """Return a rule's keywords: those of a builder, and `backend`, for the calls that the rule makes."""
+        """Return a rule's keywords: a builder's, and `backend`, for the calls that the rule makes."""
         return {**self.for_builder(), "backend": self.backend}
 
 

@@ -29,7 +29,7 @@ class Rules:
 
 
 class Definition:
-    """The `def_*` methods of an operator; each returns what it was given, so it may be a decorator."""
+    """The `def_*` methods of an operator; each returns its argument, so it may be a decorator."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -193,7 +193,7 @@ class Definition:
 
     @property
     def backends_in_force(self) -> Backends:
-        """Return `backends`; on a CPU that emulates a GPU, those of the GPU are in force, too."""
+        """Return `backends`; on a CPU that emulates a GPU, the GPU's are in force, too."""
         emulated, gpu = dispatch.emulated(), self.backends.get("gpu", {})
         taken = {name: gpu[name] for name in emulated if name in gpu}
         return self.backends | {"cpu": self.backends.get("cpu", {}) | taken} if taken else self.backends
@@ -204,7 +204,7 @@ class Definition:
         return list(dict.fromkeys(name for names in self.backends.values() for name in names))
 
     def check_backend(self, backend: str) -> None:
-        """Raise UnknownBackendError, which lists what exists, unless `backend` is registered."""
+        """Raise UnknownBackendError, which lists the backends, unless `backend` is registered."""
         if backend not in self.backend_names:
             raise UnknownBackendError(
                 f"operator {self.name!r} has no backend {backend!r}; there are: {listing(self.backends)}"

@@ -1,4 +1,4 @@
-"""Choose the backend of an operator that runs on a platform, and explain why the others do not.
+"""Choose the backend of an operator that runs on a platform, and explain the choice.
 
 What decides between backends is kept in contexts that are part of `jax.jit`'s keys.
 """

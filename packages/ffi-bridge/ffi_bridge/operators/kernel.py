@@ -26,7 +26,7 @@ from ffi_bridge.operators.dispatch import Choice, Explanation
 from ffi_bridge.operators.primitive import make_eager, make_primitive
 from ffi_bridge.operators.registry import Origin, Registry
 from ffi_bridge.operators.rules import Flat
-from ffi_bridge.operators.tuning import Row, Signature, rows_of
+from ffi_bridge.operators.tuning import Row, Signature, row_for, rows_of
 
 # How many calls of one operator, with other outs, static arguments or backend, are kept compiled.
 _KEPT = 4096
@@ -114,7 +114,7 @@ class XLACustomKernel(Definition):
             self._lowered = True
         first = self._first(device)
         rows = () if call.backend is not None else self._rows(device)
-        tuned = _holding(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
+        tuned = row_for(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
         return Choice(
             self.name, device, self.backends_in_force, call.backend, first, call.needs, tuned
         ).made()[0]
@@ -127,7 +127,7 @@ class XLACustomKernel(Definition):
         platform: str | None = None,
         **static: Any,
     ) -> Explanation:
-        """Return which backend this call runs on, and why none of the others; `print` it.
+        """Return the backend that this call runs on, with the reasons for and against each; `print` it.
 
         Takes what a call takes, plus `platform`; default: the platform of the inputs' devices,
         where they are committed to one, else JAX's default. Tuning tables are read only where
@@ -139,7 +139,7 @@ class XLACustomKernel(Definition):
         flat = () if outs is None else Outs.of(outs).flat
         needs = (*(str(out.dtype) for out in flat), *needs_of(static))
         rows = self._rows(device)
-        tuned = _holding(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
+        tuned = row_for(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
         first = self._first(device)
         return Choice(self.name, device, self.backends_in_force, wanted, first, needs, tuned).explained()
 
@@ -238,10 +238,6 @@ class XLACustomKernel(Definition):
 OPERATORS: Final[Registry[XLACustomKernel]] = Registry()
 
 
-def _holding(rows: Sequence[Row], call: Signature) -> Row | None:
-    return next((row for row in rows if row.holds(call)), None)
-
-
 def _typed(x: Any) -> Any:
     return x if isinstance(x, jax.ShapeDtypeStruct) else jax.typeof(x)
 
@@ -260,7 +256,7 @@ def get_operator(name: str) -> XLACustomKernel:
 
 
 def get_operators(tag: str | None = None) -> dict[str, XLACustomKernel]:
-    """Return name -> operator, sorted by name; only those that carry `tag` where one is given. A copy."""
+    """Return name -> operator, sorted by name; only operators that carry `tag` where one is given. A copy."""
     return {name: op for name, op in OPERATORS.all().items() if tag is None or tag in op.tags}
 
 

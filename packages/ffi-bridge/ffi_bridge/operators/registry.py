@@ -69,7 +69,7 @@ class Registry(Generic[T]):
             self._known[name] = (operator, origin)
 
     def get(self, name: str) -> T:
-        """Return the operator called `name`; raise UnknownOperatorError, which lists what exists."""
+        """Return the operator called `name`; raise UnknownOperatorError, which lists the names that exist."""
         with self._lock:
             if name not in self._known:
                 raise UnknownOperatorError(f"no operator is called {name!r}; there are: {self._listing()}")

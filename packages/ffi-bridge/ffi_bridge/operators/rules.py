@@ -117,7 +117,7 @@ class _Linear:
 def transpose(
     fun: Rule | None, cotangents: Sequence[Any], args: Sequence[Any], call: Call, batch: Levels
 ) -> Flat:
-    """Return cotangents of the linear arguments, None for the others; level by level, as `jvp` does."""
+    """Return cotangents of the linear arguments, None for the rest; level by level, as `jvp` does."""
     if fun is None:
         raise MissingRuleError(
             f"operator {call.operator!r} is applied to a tangent, and reverse mode needs its "

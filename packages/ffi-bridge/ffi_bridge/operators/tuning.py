@@ -104,6 +104,11 @@ def rows_of(folder: Folder | None, device: str, operator: str, platform: str) ->
     return tuple(row for row in rows if (row.operator, row.platform) == (operator, platform))
 
 
+def row_for(rows: Sequence[Row], call: Signature) -> Row | None:
+    """Return the first row that is about a call."""
+    return next((row for row in rows if row.holds(call)), None)
+
+
 def slug(device_kind: str) -> str:
     """Return the name of the file for this kind of device, without its ending."""
     return re.sub(r"[^a-z0-9]+", "-", device_kind.lower()).strip("-")
@@ -154,7 +159,7 @@ def _read(folder: Folder, kind: str) -> tuple[Row, ...]:
 
 
 def parse(text: str, kind: str) -> tuple[Row, ...]:
-    """Return the rows of a file for this kind of device; raise ValueError, which says what is wrong."""
+    """Return the rows of a file for this kind of device; raise ValueError, which names the mistake."""
     table = _mapping("the file", json.loads(text))
     if table.get("format") != FORMAT:
         raise ValueError(f"its format is {table.get('format')!r}; expected {FORMAT}")

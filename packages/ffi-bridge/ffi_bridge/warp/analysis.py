@@ -69,7 +69,7 @@ def names_of_tid(kernel: Any) -> int:
 
 
 def uses_tiles(function: Any) -> bool:
-    """Return whether a kernel, or what it calls, works on tiles, which a block has together."""
+    """Return whether a kernel, or a function in it, works on tiles, which a block has together."""
     functions = reached(function, lambda value: getattr(value, "func", None))
     return any(map(is_of_tiles, chain.from_iterable(f.__code__.co_names for f in functions)))
 
@@ -86,7 +86,7 @@ class _Builder(context.ModuleBuilder):
     """A builder that marks the arguments of each function before a caller reads the marks."""
 
     def build_function(self, func: Any) -> None:
-        """Build a function and what it calls, and mark its arguments."""
+        """Build a function and all that it calls, and mark its arguments."""
         is_new = func not in self.functions
         super().build_function(func)
         if is_new:
@@ -108,7 +108,7 @@ def written_by(kernel: Any) -> set[str]:
 
 
 def _mark(adjoint: Any) -> None:
-    """Mark arrays that are stored to under another name, or by tiles, as Warp marks the others."""
+    """Mark arrays that are stored to under a second name, or by tiles, as Warp itself marks arrays."""
     arrays = {x.emit(): x for x in (*adjoint.args, *adjoint.variables) if is_array(x.type)}
     lines = [line for block in adjoint.blocks for line in block.body_forward]
     for name in filter(None, (found and found[1] for found in map(_TILE_STORE.search, lines))):

@@ -1,4 +1,4 @@
-"""A Warp kernel for a whole batch: one launch, whose blocks along the other two axes take the elements.
+"""Make a Warp kernel for a whole batch: one launch, whose blocks along two more axes take the elements.
 
 No `from __future__ import annotations`: Warp reads the annotations of native functions as they are.
 """
@@ -51,7 +51,7 @@ def _place_adjoint(x: Any): ...
 
 @functools.cache
 def _move(dtype: Any, ndim: int, levels: int) -> Any:
-    """Return the Warp function that moves an array of a batch to one element, for so many batch levels."""
+    """Return the Warp function that moves an array of a batch with these levels to one element."""
     array: Any = wp.array(dtype=dtype, ndim=ndim)
     extents: Any = wp.types.vector(levels, wp.uint32)
     bytes_: Any = wp.types.vector(levels, wp.int64)
@@ -66,7 +66,7 @@ def _move(dtype: Any, ndim: int, levels: int) -> Any:
 
 @dataclass(frozen=True)
 class _Names:
-    """The names of the parameters that a kernel for a batch has for one array; no user would give such."""
+    """The names of the parameters that a kernel for a batch has for one array; no user would give them."""
 
     array: str
 
@@ -122,7 +122,7 @@ def takes_batch(kernel: Any) -> bool:
 
 @functools.cache
 def batched_kernel(kernel: Any, levels: int) -> Any:
-    """Return the kernel that does what `kernel` does, for the element of a batch that its block takes.
+    """Return the kernel that does the work of `kernel` for the element of a batch that its block takes.
 
     Parameters are those of `kernel`, then those of `batch_parameters`. Gradients of arrays are where their
     `grad` points, and adjoint arguments are not read.

@@ -149,7 +149,7 @@ class WarpKernel(WarpOperation):
         check_rank(subject, self.kernel, launch.dims, launch.block_dim, launch.is_default)
 
         def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
-            """Return parameter i, with pointers to those buffers that it has."""
+            """Return parameter i, with pointers to the buffers that it has."""
             if not parameters[i].is_array:
                 return Argument.of(scalar_value(subject, self.kernel, parameters[i], types[i], statics[i]))
             known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]

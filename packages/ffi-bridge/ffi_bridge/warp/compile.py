@@ -53,7 +53,7 @@ class CpuLaunch:
 
 @dataclass(frozen=True)
 class CpuProgram:
-    """Launches in order, the constant structs that they take, and the buffers that those point at.
+    """Launches in order, the constant structs that they take, and the buffers that the structs point at.
 
     The first `num_inputs` buffers are operands, the rest results; `guarded`: those lie between canaries, and
     the operands `read` are compared with what they were.
@@ -183,13 +183,13 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def read_by(kernel: Any) -> Readings:
-    """Return what a kernel reads from outside."""
+    """Return the values that a kernel reads from outside."""
     with compiling:  # Warp notes in the kernel what it finds
         return read_outside(kernel)
 
 
 def specialised(kernel: Any, types: Sequence[Any]) -> Any:
-    """Return a generic kernel for these types, in a module of its own, or any other kernel as it is.
+    """Return a generic kernel for these types, in a separate module, or a concrete kernel as it is.
 
     As an overload in the module of its file it would make Warp compile that file again for every new set of
     types, and in an order that differs from process to process, so that Warp's cache on disk would not help.

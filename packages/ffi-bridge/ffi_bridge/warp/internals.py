@@ -44,7 +44,7 @@ HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregis
 
 
 def read_outside(kernel: Any) -> dict[tuple[str, ...], tuple[Reading, ...]]:
-    """Return what Warp freezes of what a kernel reads: constants, and the functions that it calls."""
+    """Return the values read by a kernel that Warp freezes: constants, and the functions that it calls."""
     found: dict[tuple[str, ...], list[Reading]] = {}
     for path, adjoint, snippets in _functions(kernel):
         own = Reading(fingerprint(adjoint.source, *snippets).digest, f"the function {path[-1]}")
@@ -82,7 +82,7 @@ def _contents_of(value: Any) -> object:
 
 
 def _is_hashed_whole(value: Any) -> bool:
-    """Return whether Warp's hash tells a constant from others: it has 32 bits of a number of Python."""
+    """Return whether Warp's hash has all of a constant: it has 32 bits of a number of Python."""
     if isinstance(value, int):
         return ctypes.c_int(value).value == value
     return not isinstance(value, float) or ctypes.c_float(value).value == value
@@ -93,7 +93,7 @@ _CONSTANTS: Final = "ffi_bridge_constants"
 
 
 def array_annotation(kind: Any) -> Any:
-    """Return `wp.array(dtype=..., ndim=...)` for that and for `wp.array[...]`; None for other annotations."""
+    """Return `wp.array(dtype=..., ndim=...)` for an annotation of either form; None for one of no array."""
     is_array = isinstance(kind, wp.array) or getattr(kind, "_concrete_cls", None) is wp.array
     if not is_array or kind.ndim is Any:  # Warp takes no array for such a parameter
         return None
@@ -133,7 +133,7 @@ def call_of(statement: str, function: Any) -> ast.stmt:
 
 
 def annotated(function: FunctionType, annotations: Mapping[str, Any]) -> FunctionType:
-    """Return a copy of a Python function with other annotations, from which Warp can make another kernel."""
+    """Return a copy of a Python function with these annotations, from which Warp can make a kernel."""
     copy = FunctionType(
         function.__code__,
         function.__globals__,
@@ -147,7 +147,7 @@ def annotated(function: FunctionType, annotations: Mapping[str, Any]) -> Functio
 
 
 def transformed(kernel: Any, annotations: Mapping[str, Any], module: str, step: ast.NodeTransformer) -> Any:
-    """Return a kernel in a module of its own, whose body is what `step` makes of that of `kernel`."""
+    """Return a kernel in a separate module, whose body `step` makes of the body of `kernel`."""
     own = wp.Module(module, None)
     own.options.update(kernel.module.options)
     return wp.Kernel(
@@ -181,13 +181,13 @@ def _hashed_in_part(kernel: Any) -> str | None:
 
 
 def contents_of(kernel: Any, block_dim: int) -> bytes:
-    """Return the hash of a kernel's module, compiled for so many threads per block."""
+    """Return the hash of a kernel's module, compiled for `block_dim` threads per block."""
     return bytes(kernel.module.get_module_hash(block_dim))
 
 
 @contextmanager
 def compiled_for(kernel: Any, block_dim: int, lines: bool) -> Generator[None]:
-    """Within the block, compile a kernel's module for so many threads per block, and with `lines` of source.
+    """Within the block, compile a kernel's module for `block_dim` threads, and with `lines` of source.
 
     The options are the user's again behind it: launches by Warp read them, too.
     """
@@ -222,7 +222,7 @@ def shared_memory(notes: Mapping[str, int], entry: str) -> int | None:
 
 
 def launch_bounds(dims: tuple[int, ...], kernel: Any, block_dim: int) -> bytes:
-    """Return Warp's struct for launch dimensions; raise ValueError for those that `wp.tid()` cannot count."""
+    """Return Warp's struct for launch dimensions; raise ValueError where `wp.tid()` cannot count them."""
     return bytes(_build_kernel_launch_bounds(dims, kernel, block_dim))
 
 
@@ -233,7 +233,7 @@ def host_functions(ours: Mapping[str, Callable[..., Any]]) -> list[Replacement]:
 
 
 def tape_is_open() -> bool:
-    """Return whether a `wp.Tape` records what this process launches."""
+    """Return whether a `wp.Tape` records the launches of this process."""
     return context.runtime.tape is not None
 
 

@@ -55,12 +55,12 @@ class KernelByName:
 
 
 def by_name(value: Any) -> Any:
-    """Return what stands for a Warp kernel in a pickle; any other value as it is."""
+    """Return a stand-in for a Warp kernel in a pickle; anything else as it is."""
     return KernelByName(value) if isinstance(value, wp.Kernel) else value
 
 
 def named(module: str, name: str) -> Any:
-    """Return what a module has under a name with dots."""
+    """Return the object that a module has under a name with dots."""
     return functools.reduce(getattr, name.split("."), importlib.import_module(module))
 
 
@@ -186,7 +186,7 @@ def warp_kernel(
 
 
 def _dims(given: Any) -> tuple[int, ...]:
-    """Return what a function gave as launch dimensions; an array without dimensions is one thread's."""
+    """Return launch dimensions that a function gave; an array without dimensions is one thread's."""
     is_single = isinstance(given, tuple) and not given
     return launch_dims_of("launch_dims", 1 if is_single else given)
 
@@ -283,5 +283,5 @@ def warp_callable(
 
 
 def _read_by(value: Any) -> Readings | None:
-    """Return what a Warp kernel reads from outside; None for anything else."""
+    """Return the values that a Warp kernel reads from outside; None for anything else."""
     return read_by(value) if isinstance(value, wp.Kernel) else None

@@ -23,12 +23,12 @@ Strides = tuple[int, ...]
 
 
 def launch_dims(name: str, given: Any) -> tuple[int, ...]:
-    """Return launch dimensions as Warp takes them; raise KernelDefinitionError for others."""
+    """Return launch dimensions as Warp takes them; raise KernelDefinitionError where they do not fit."""
     return integers(name, given, "one to four integers", 0, most=4)
 
 
 def threads_of_block(given: Any) -> int:
-    """Return `block_dim`, or the default for None; raise KernelDefinitionError for what no GPU has."""
+    """Return `block_dim`, or the default for None; raise KernelDefinitionError for more than a GPU has."""
     if given is None:
         return BLOCK_DIM
     (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
@@ -78,11 +78,11 @@ class WarpLaunch:
 
     @property
     def parameters(self) -> tuple[tuple[Argument, ...], ...]:
-        """Return the arguments; in a launch of the adjoint those of the adjoint, too."""
+        """Return the arguments; in a launch of the adjoint also the adjoint's."""
         return (self.arguments,) if self.adjoints is None else (self.arguments, self.adjoints)
 
     def bounds(self, concrete: Any, block_dim: int) -> bytes:
-        """Return Warp's struct for the dimensions; raise KernelTypeError for those beyond `wp.tid()`."""
+        """Return Warp's struct for the dimensions; raise KernelTypeError where they are beyond `wp.tid()`."""
         dims = (*self.dims[:-1], block_dim) if self.is_tiled else self.dims
         try:
             return launch_bounds(dims, concrete, block_dim)

@@ -57,7 +57,7 @@ def copy(
     count: int = 0,
     stream: Any = None,
 ) -> None:
-    """Do the work of `wp.copy` by a launch; raise KernelTypeError for what only that can copy."""
+    """Do the work of `wp.copy` by a launch; raise KernelTypeError for a copy that no launch can do."""
     count = count or src.size
     parts = dest_offset or src_offset or count != src.size
     if stream is not None or dest.dtype != src.dtype:

@@ -148,7 +148,7 @@ def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
 
 
 def is_static(kind: Any) -> bool:
-    """Return whether an annotation is of a number, a vector, a matrix, or a struct of those."""
+    """Return whether an annotation is of a number, a vector, a matrix, or a struct of them."""
     if wp.types.type_is_struct(kind):
         return all(is_static(field.type) for field in kind.vars.values())
     return wp.types.type_is_value(kind)

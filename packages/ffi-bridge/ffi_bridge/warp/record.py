@@ -56,7 +56,7 @@ class RecordedDevice:
         return self
 
     def allocate(self, size: int) -> int:
-        """Return the address of a temporary of so many bytes."""
+        """Return the address of a temporary of `size` bytes."""
         return self._recorder.temporary(size)
 
     def deallocate(self, *_: Any) -> None:
@@ -83,14 +83,14 @@ class Recorder:
         self.temporaries: list[jax.ShapeDtypeStruct] = []
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise KernelTypeError: the function does what cannot be recorded."""
+        """Raise KernelTypeError: the function does something that cannot be recorded."""
         raise KernelTypeError(
             f"'{self._name}' cannot be recorded: {what}; it may slice its arrays, make others (wp.empty, "
             "wp.zeros), fill and copy them, and launch kernels on them"
         )
 
     def temporary(self, size: int) -> int:
-        """Return the address of a new buffer of so many bytes."""
+        """Return the address of a new buffer of `size` bytes."""
         self.temporaries.append(jax.ShapeDtypeStruct((size,), np.uint8))
         return _FIRST + _APART * (self._first + len(self.temporaries) - 1)
 
@@ -102,7 +102,7 @@ class Recorder:
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Return the functions that replace those of Warp while this records, by name."""
+        """Return the functions that replace Warp's while this records, by name."""
         refused = {name: self._refusal(name) for name in _REFUSED}
         memory = {
             "copy": functools.partial(copy, self.launch),
@@ -212,7 +212,7 @@ class Recorder:
 def record(
     function: Callable[..., Any], signature: Signature, statics: Mapping[int, Any], buffers: Sequence[Any]
 ) -> Recorder:
-    """Run `function` on static values, and on what stands for `buffers`: inputs, then outputs.
+    """Run `function` on static values, and on stand-ins for `buffers`: inputs, then outputs.
 
     Raises KernelTypeError where they do not fit it, and where it does what cannot be recorded.
     """

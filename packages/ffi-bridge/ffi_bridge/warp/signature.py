@@ -35,7 +35,7 @@ class Signature:
     def of(
         cls, subject: str, parameters: Sequence[Parameter], num_outs: int, in_out: Sequence[str]
     ) -> Signature:
-        """Take the last parameters for outputs; raise KernelDefinitionError where they are not so many."""
+        """Take the last parameters for outputs; raise KernelDefinitionError where there are too few."""
         names = [p.name for p in parameters]
         inputs = len(parameters) - num_outs + len(in_out)
         known = [name for name in in_out if name in names[: max(0, inputs)]]
@@ -59,7 +59,7 @@ class Signature:
 
     @cached_property
     def static(self) -> tuple[int, ...]:
-        """Return the positions of those that are static."""
+        """Return the positions of the parameters that are static."""
         return tuple(i for i in self.given if not self.parameters[i].is_array)
 
     @cached_property
@@ -89,16 +89,16 @@ class Signature:
         return found
 
     def arrays_of(self, values: Sequence[Any]) -> list[jax.Array]:
-        """Return the inputs among what a caller gave."""
+        """Return the inputs among a caller's arguments."""
         named = [(self.parameters[i].name, values[i]) for i in self.inputs]
         return [as_array(self.subject, name, x) for name, x in named]
 
     def statics_of(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the static values among what a caller gave, by name, as a function of Python sees them."""
+        """Return a caller's static values by name, as a function of Python sees them."""
         return {(p := self.parameters[i]).name: python_value(p, values[i].value) for i in self.static}
 
     def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return what a caller gave, static values hashable; raise KernelTypeError where they do not fit."""
+        """Return a caller's arguments, static values hashable; raise KernelTypeError if they do not fit."""
         ins = in_order(self.subject, [p.name for p in self.parameters], args, named) if named else args
         if len(ins) != len(self.given):
             names = ", ".join(self.parameters[i].name for i in self.given)
@@ -125,7 +125,7 @@ class Definition:
     outs: Outs | Callable[..., Any]
 
     def signature(self, num_outs: int) -> Signature:
-        """Return the signature with so many outputs, in-out ones among them."""
+        """Return the signature with `num_outs` outputs, in-out ones among them."""
         return Signature.of(self.subject, self.parameters, num_outs, self.in_out)
 
     def outs_of_call(self, given: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:

@@ -100,7 +100,7 @@ class Bits:
                 yield from (x for x in known[name] if x.access.overlaps(access))
 
     def _follow(self, i: int, line: Line) -> bool:
-        """Add what an instruction does with bits; return whether something is new."""
+        """Add the effect of an instruction on bits; return whether something is new."""
         if i in self._at and line.opcode != "load":
             found = self._stored(i, line)
             return _add(self._at[i].holds, found)

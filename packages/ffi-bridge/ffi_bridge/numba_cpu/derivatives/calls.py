@@ -103,7 +103,7 @@ class DifferentiableKernel(NumbaKernel):
 
 @dataclass(frozen=True, eq=False)
 class Derivative(NumbaKernel):
-    """A derivative of `primal`, whose inputs and outputs are the first of its own."""
+    """A derivative of `primal`, whose inputs and outputs come first among the derivative's."""
 
     primal: DifferentiableKernel
     mode: Mode
@@ -176,7 +176,7 @@ class Derivative(NumbaKernel):
 
 
 def _typed(constants: Constants) -> tuple[Any, ...]:
-    """Return what tells constants apart: True equals 1, and 0.0 equals -0.0, and are other constants."""
+    """Return a key of constants: True equals 1, and 0.0 equals -0.0, and are different constants."""
     return contents(tuple(constants))
 
 
@@ -187,7 +187,7 @@ def _call_of(
     constants: Constants,
     operands: Sequence[Any],
 ) -> object:
-    """Return what tells a call of the kernel in a program from others.
+    """Return a key of a call of the kernel within a program.
 
     A derivative leaves its kernel's outputs for it: the call, if it follows in the same block, takes them.
     """

@@ -1,4 +1,4 @@
-"""Make a derivative by Enzyme, in a process of its own: `python child.py FILE`, LLVM's text in and out.
+"""Make a derivative by Enzyme, in a separate process: `python child.py FILE`, LLVM's text in and out.
 
 Enzyme aborts where it meets what it cannot follow. This runs under a Python that has the package enzyme-ad,
 and imports nothing else: neither JAX, which that package needs for the rest of it, nor `ffi_bridge`.

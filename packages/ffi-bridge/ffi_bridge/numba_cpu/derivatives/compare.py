@@ -163,7 +163,7 @@ def _compare_each(found: Any, ahead: Any, behind: Any, step: float, epsilon: flo
 
 @numba.njit
 def _compare_sums(found: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
-    """Compare a cotangent along a direction with the difference of what the outputs weigh."""
+    """Compare a cotangent along a direction with the difference of the weighed outputs."""
     noise = 10 * epsilon * max(ahead[1], behind[1]) / step
     _compare(found[0], (ahead[0] - behind[0]) / (2 * step), noise + TOLERANCE * found[1])
 

@@ -121,7 +121,7 @@ def _differentiated(
     mode: Mode,
     refuse: Callable[[Sequence[str]], None],
 ) -> str:
-    """Return Enzyme's text of the derivative, made in the quickest form of those that Enzyme can decide of.
+    """Return Enzyme's text of the derivative, made in the quickest form that Enzyme can decide of.
 
     Least is kept for the way back without counts of references; with them Enzyme knows more of pointers. In
     a kernel that LLVM has simplified Enzyme may miss of what type the elements of an array are.
@@ -189,7 +189,7 @@ def _is_known(function: str) -> bool:
 
 
 def _refuse(kernel: str, lines: Callable[[], Lines], unknown: Sequence[str]) -> None:
-    """Raise MissingRuleError for what a kernel uses and Enzyme does not follow; `lines`: of the kernel."""
+    """Raise MissingRuleError if a kernel uses something that Enzyme does not follow."""
     if not unknown:
         return
     hint = next(
@@ -206,6 +206,6 @@ def _refuse(kernel: str, lines: Callable[[], Lines], unknown: Sequence[str]) -> 
 
 
 def _how_to_find(unknown: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what an instruction, and its line of Python, have where a kernel uses what is refused."""
+    """Return patterns of the instruction, and of its line of Python, that use something refused."""
     instruction, source = _FOUND_BY.get(unknown, (rf'@"?{re.escape(unknown)}"?[ (]', ""))
     return re.compile(instruction), re.compile(source)

@@ -1,4 +1,4 @@
-"""Numba's code emitted such that Enzyme follows it: copies and zeros as loops, indices as products and sums.
+"""Emit Numba's code so that Enzyme follows it: copies and zeros as loops, indices as products and sums.
 
 Enzyme asks of what type a `memcpy` or a `memset` is, and cannot always tell. And its reverse mode is to keep
 fewer numbers: in an array expression an axis of extent 1 is read at 0 all along. Numba leaves its index as it
@@ -76,7 +76,7 @@ def _update(self: Any, loop_indices: Sequence[Any], name: Any) -> None:
 
 
 def _by_horner(other: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what emits the address of an element: of contiguous arrays here, or else by `other`."""
+    """Return a function that emits an element's address: of contiguous arrays here, or else by `other`."""
 
     def address(
         context: Any,

@@ -57,7 +57,7 @@ class Slot(NamedTuple):
 
     @property
     def pointees(self) -> str:
-        """Return what Enzyme is to take the elements for."""
+        """Return the type that Enzyme is to take the elements for."""
         return f"Float@{FLOATS[self.dtype]}" if self.is_active else "Integer"
 
 
@@ -127,12 +127,12 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
 
 
 def _kind(slot: Slot) -> str:
-    """Return the mark of the address of a buffer's elements, which says what they are."""
+    """Return the mark of the address of a buffer's elements, which names their type."""
     return f'"enzyme_type"="{{[-1]:Pointer, [-1,-1]:{slot.pointees}}}"'
 
 
 def _size(i: int, slot: Slot) -> list[str]:
-    """Return what computes the strides of a buffer, its number of elements and its bytes."""
+    """Return lines that compute the strides of a buffer, its number of elements and its bytes."""
     lines, items, stride = [], "1", str(slot.dtype.itemsize)
     for axis in reversed(range(slot.ndim)):
         lines.append(f"  %s{i}_{axis} = add i64 {stride}, 0")

@@ -107,7 +107,7 @@ _OTHER: Final = re.compile(r"^(?:.*(?:Assertion|LLVM ERROR|cannot|Illegal|failed
 
 
 class NotDecided(MissingRuleError):
-    """Enzyme cannot tell which pointers lead to what has derivatives, or to numbers; of other code it may."""
+    """Enzyme cannot tell which pointers lead to active memory, or to numbers; of rewritten code it may."""
 
 
 def differentiated(text: str, kernel: str) -> str:

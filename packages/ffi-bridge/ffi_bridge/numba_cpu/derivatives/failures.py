@@ -60,7 +60,7 @@ def _without_ways_out(function: re.Match[str]) -> str:
 
 
 def _with_returns(blocks: dict[str, str]) -> dict[str, str]:
-    """Return the blocks of a function where each way out has a return of its own."""
+    """Return the blocks of a function where each way out has a separate return."""
     found = next((x for x in map(_RETURN.match, blocks.values()) if x), None)
     if found is None:
         return blocks

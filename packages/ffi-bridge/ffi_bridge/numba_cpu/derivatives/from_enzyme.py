@@ -42,7 +42,7 @@ def decided(function: str) -> str:
     parameters, lines = set(_PARAMETER.findall(head)), dict(_LINE.findall(body))
 
     def memory(name: str, seen: set[str]) -> set[str]:
-        """Return the names of what an address may point into: parameters, allocations, others."""
+        """Return the names of the memory that an address may point into: parameters, allocations, unknown."""
         if name in seen:
             return set()
         seen.add(name)

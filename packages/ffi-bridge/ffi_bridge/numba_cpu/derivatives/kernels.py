@@ -1,4 +1,4 @@
-"""The Numba kernel of a derivative: it sets buffers of tangents up, and calls what Enzyme made.
+"""Make the Numba kernel of a derivative: it sets buffers of tangents up, and calls Enzyme's function.
 
 It is compiled, called in batches, guarded and kept on disk as any other kernel. Where the kernel itself
 raises, so does its derivative: it calls the kernel, which says what is wrong.
@@ -64,7 +64,7 @@ def source(buffers: Sequence[Buffer], mode: Mode, compared: bool) -> str:
 
 
 def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
-    """Return what holds the tangents of an active buffer, in the order of the table.
+    """Return the arrays of the tangents of an active buffer, in the order of the table.
 
     Of order 1: its derivative. Of order 2: that, and the tangents of the buffer and of its derivative.
     """
@@ -87,7 +87,7 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
 
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
-    """Return the dispatcher of a derivative, by which it is known until `calling` says what it calls."""
+    """Return the dispatcher of a derivative, which stands for it until `calling` gives it functions."""
     return numba.njit(written(name, source(buffers, mode, compared), {}, name))
 
 

@@ -68,7 +68,7 @@ _DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\
 
 
 def reached(text: str, kernel: str, counted: bool) -> str:
-    """Return the module `text` with what the function `kernel` reaches, in terms that Enzyme follows.
+    """Return the part of the module `text` that the function `kernel` reaches, in terms that Enzyme follows.
 
     `counted`: whether arrays that nothing refers to are let go of.
     """
@@ -82,7 +82,7 @@ def reached(text: str, kernel: str, counted: bool) -> str:
 
 
 def one_function(text: str, kernel: str, simplified: bool) -> str:
-    """Return what `reached` returned as one function; `simplified`: where nothing is read twice.
+    """Return a module from `reached` as one function; `simplified`: where nothing is read twice.
 
     What is read twice would be kept twice: once indices are hidden, nobody sees that they are equal. LLVM is
     not to make `memset` or `calloc` of loops, whose types Enzyme would ask for, nor loops over vectors.
@@ -99,7 +99,7 @@ def one_function(text: str, kernel: str, simplified: bool) -> str:
 
 
 def for_enzyme(text: str, copies: Collection[str]) -> str:
-    """Return what `one_function` returned in terms that Enzyme follows.
+    """Return a module from `one_function` in terms that Enzyme follows.
 
     `copies`: the loads of integers that copy floats, by name, see `bits`.
     """
@@ -107,7 +107,7 @@ def for_enzyme(text: str, copies: Collection[str]) -> str:
 
 
 def _with_types(text: str, copies: Collection[str]) -> str:
-    """Mark what is loaded as a float: where it is only handed on, Enzyme does not take LLVM's word for it."""
+    """Mark loads of floats: where a value is only handed on, Enzyme does not take LLVM's word for it."""
 
     def marked(load: re.Match[str]) -> str:
         is_float = load["type"][0] != "i" or load["name"] in copies
@@ -143,7 +143,7 @@ def _with_opaque_indices(text: str) -> str:
 
 
 def refused_in(text: str) -> list[str]:
-    """Return what a kernel that is prepared for Enzyme does, and has no derivative, beside its calls."""
+    """Return the deeds of a prepared kernel that have no derivative, beside its calls."""
     records = [RECORDS] if _RECORD.search(text) else []
     strings = any(_succeeds_after_a_string(x[0]) for x in _DEFINITION.finditer(text))
     return [*records, *([STRINGS] if strings else ())]
@@ -203,7 +203,7 @@ def _builder(level: int) -> Any:
 
 
 def _inline_and_prune(module: Any, builder: Any) -> None:
-    """Inline functions that are marked so, and remove those that nothing calls."""
+    """Inline functions that are marked so, and remove functions that nothing calls."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
@@ -212,7 +212,7 @@ def _inline_and_prune(module: Any, builder: Any) -> None:
 
 
 def without_marks(text: str) -> str:
-    """Return a module without marks, whose forms differ between versions of LLVM, but for those of types."""
+    """Return a module without marks, whose forms differ between versions of LLVM, but for marks of types."""
     text = re.sub(r", !(?!tbaa )[A-Za-z_.]+ ![0-9]+", "", text)
     text = re.sub(r"^.*@llvm\.experimental\.noalias\.scope\.decl.*\n", "", text, flags=re.M)
     return re.sub(r" captures\([^)]*\)", "", text)

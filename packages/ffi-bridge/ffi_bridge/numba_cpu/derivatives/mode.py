@@ -34,7 +34,7 @@ class Mode(NamedTuple):
 
     @property
     def seeds(self) -> tuple[Side, ...]:
-        """Return what is given, in order: the covector, then directions."""
+        """Return the sides of the given seeds, in order: the covector, then directions."""
         if self.opens == "out":
             return ("in",) * self.order
         rest: tuple[Side, ...] = ("in",) * (self.order - 1)
@@ -42,7 +42,7 @@ class Mode(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """Return what follows the name of the kernel in the name of its derivative."""
+        """Return the suffix of the kernel's name in the name of its derivative."""
         return "jvp_of_" * (self.order - 1) + ("jvp" if self.opens == "out" else "vjp")
 
     def transposed(self, seed: int) -> tuple[Mode, list[int | None]]:

@@ -32,7 +32,7 @@ _MOST: Final = 4  # places in one memory that an address is followed to; more ar
 
 
 class Line(NamedTuple):
-    """An instruction: what it computes, by name, and the text behind its name."""
+    """An instruction: the name of its result, its opcode, and the rest of its text."""
 
     function: str
     result: str
@@ -40,7 +40,7 @@ class Line(NamedTuple):
     rest: str
 
     def named(self, name: str) -> str:
-        """Return a value of the same function, or what is global, as a name in the module."""
+        """Return a value of the same function, or a global one, as a name in the module."""
         return name if name.startswith("@") else self.function + name
 
     @property
@@ -104,7 +104,7 @@ class Places:
         return len(known) != before
 
     def _followed(self, line: Line) -> bool:
-        """Add what an instruction says of addresses; return whether something is new."""
+        """Add the places that an instruction gives to addresses; return whether something is new."""
         name = line.named(line.result) if line.result else ""
         if line.opcode == "store":
             found = _STORE.match(line.rest)
@@ -157,7 +157,7 @@ class Places:
         return any(new)
 
     def copied(self, line: Line) -> tuple[str, str] | None:
-        """Return the addresses to which and from which a call copies memory; None for other instructions."""
+        """Return the addresses to and from which a call copies memory; None for any instruction else."""
         if line.opcode != "call" or not re.search(r"@(llvm\.)?mem(cpy|move)\b", line.rest):
             return None
         found = _COPY.search(line.rest)

@@ -33,7 +33,7 @@ _CONSTANT: Final = re.compile(r"(<[^>]*>|\w+) @powi\.(v?\w+)\.i64\(([^,]*), i64 
 
 
 def by_llvm(name: str, head: str) -> str | None:
-    """Return Numba's function for powers, with the first line `head`, by LLVM's; None for other functions."""
+    """Return Numba's function for powers, with the first line `head`, by LLVM's; None for any but that."""
     if not _OF_NUMBA.fullmatch(name) or not (found := _PARAMETERS.search(head)):
         return None
     result, of, base, bits, exponent = found.groups()

@@ -107,7 +107,7 @@ class Form:
         counts: tuple[int, int],
         constants: Constants,
     ) -> Form:
-        """Return what a call computes; `counts`: the inputs and outputs that the kernel itself has."""
+        """Return the form that a call computes; `counts`: of inputs and outputs of the kernel."""
         patterns = [tuple(level.mapped[i] for level in call.levels) for i in range(len(ins))]
         operands = [Operand(*x) for x in zip(ins, patterns, strict=True)]
         inputs, rest = tuple(operands[: counts[0]]), iter(operands[counts[0] :])
@@ -120,7 +120,7 @@ class Form:
         return [i for i, x in enumerate(structs) if x.dtype in FLOATS]
 
     def grouped(self, flat: Iterator[Any]) -> tuple[tuple[Any, ...], ...]:
-        """Return a sequence of what belongs to the seeds, seed by seed."""
+        """Group a sequence of operands seed by seed."""
         return tuple(tuple(next(flat) for _ in self.active(side)) for side in self.mode.seeds)
 
     def value(self) -> list[jax.Array]:
@@ -191,7 +191,7 @@ class Form:
         return [sum(parts[1:], parts[0]) for parts in zip(*terms, strict=True)]
 
     def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the one seed that is undefined, and None for all other operands."""
+        """Return the cotangents of the one seed that is undefined, and None for all defined operands."""
         found = self.grouped(map(ad.is_undefined_primal, ins[len(self.inputs) :]))
         (seed,) = (k for k, undefined in enumerate(found) if any(undefined))
         everywhere = (True,) * len(self.sizes)
