@@ -27,14 +27,14 @@ BRIDGE: Final = "packages/ffi-bridge"
 TARGETS: Final = {
     "abi": (
         [f"{BRIDGE}/ffi_bridge/abi.py", f"{BRIDGE}/ffi_bridge/targets.py"],
-        [f"{BRIDGE}/tests/test_{name}.py" for name in ("frame_reader", "abi", "handler", "numba_python")],
+        [f"{BRIDGE}/tests/test_{name}.py" for name in ("targets", "abi", "handler", "numba_python")],
     ),
     "handler": (
         [
             f"{BRIDGE}/ffi_bridge/handler/{name}.py"
-            for name in ("c_code", "engine", "frame", "interruption", "launch", "outputs")
+            for name in ("c_code", "frame", "guards", "interruption", "launch")
         ]
-        + [f"{BRIDGE}/ffi_bridge/{name}/emit.py" for name in ("cuda", "numba_cpu", "warp")]
+        + [f"{BRIDGE}/ffi_bridge/{name}.py" for name in ("cuda/program", "numba_cpu/emit", "warp/compile")]
         + [f"{BRIDGE}/ffi_bridge/numba_cpu/{name}.py" for name in ("exception", "isolation")],
         [f"{BRIDGE}/tests/test_{name}.py" for name in ("handler", "cuda_handler", "debug")]
         + [f"{BRIDGE}/tests/test_{name}.py" for name in ("huge_pages", "interruption")]

@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Name the devices that run the kernels, and the order of blocks and threads."""
+    """Name the checks of the emulated GPU, and the seed of the order of its threads."""
     options: Any = config.option
     if not options.emulate_gpu:
         return None

@@ -18,7 +18,7 @@ from numba import cuda
 
 from ffi_bridge import numba_cuda_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.numba_cuda import entry as numba_cuda_batch
+from ffi_bridge.numba_cuda import entry as numba_cuda_entry
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -158,7 +158,7 @@ def test_vmap_of_a_kernel_that_uses_the_third_axis_is_a_loop(gpu):
 
 @pytest.mark.slow
 def test_a_block_that_takes_several_elements_waits_between_them(gpu, monkeypatch):
-    monkeypatch.setattr(numba_cuda_batch, "MAX_GRID", (2**31 - 1, 65535, 2))
+    monkeypatch.setattr(numba_cuda_entry, "MAX_GRID", (2**31 - 1, 65535, 2))
     rows = jnp.arange(7 * 8, dtype=jnp.float32).reshape(7, 8)
     f = numba_cuda_kernel(kernels.reversed_block, out(8), grid=1, block=8, shared_mem=32)
     np.testing.assert_array_equal(jax.vmap(f)(rows), rows[:, ::-1])

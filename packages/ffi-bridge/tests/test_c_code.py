@@ -9,11 +9,11 @@ from llvmlite import ir
 from recording_driver import RecordingDriver
 
 from ffi_bridge import numba_kernel
-from ffi_bridge.cuda import program as cuda_emit
+from ffi_bridge.cuda import program as cuda_program
 from ffi_bridge.handler.c_code import compile_function, new_module
 from ffi_bridge.handler.frame import I64, Frame
 from ffi_bridge.handler.launch import LaunchBuffer
-from ffi_bridge.warp import compile as warp_emit
+from ffi_bridge.warp import compile as warp_compile
 
 INVALID = "Instruction does not dominate all uses"
 BUFFERS = tuple(LaunchBuffer(name, (4,), ("F32", 11), 16, ((0, 0, 0),), ()) for name in ("x", "out"))
@@ -36,13 +36,13 @@ def for_numba():
 
 
 def for_warp():
-    program = warp_emit.CpuProgram((warp_emit.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
-    warp_emit.emit_handler("for_warp", program)
+    program = warp_compile.CpuProgram((warp_compile.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
+    warp_compile.emit_handler("for_warp", program)
 
 
 def for_cuda():
-    program = cuda_emit.CudaProgram((), (bytes(8),), 1, BUFFERS, ())
-    cuda_emit.emit_handler("for_cuda", program, RecordingDriver(sizes=()).functions())
+    program = cuda_program.CudaProgram((), (bytes(8),), 1, BUFFERS, ())
+    cuda_program.emit_handler("for_cuda", program, RecordingDriver(sizes=()).functions())
 
 
 @pytest.mark.parametrize("emit", [for_numba, for_warp, for_cuda])
