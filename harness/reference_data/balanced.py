@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from event_ops_harness.networks.balanced.analysis import interval_cv, mean_rate
-from event_ops_harness.networks.balanced.model import BalancedParameters
-from event_ops_harness.networks.balanced.rivals import CYTHON, NEST
-from event_ops_harness.networks.coba.model import CobaParameters
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.balanced.network import BalancedParameters
+from event_ops_harness.networks.coba import CobaParameters
+from event_ops_harness.networks.cuba import CubaParameters
+from event_ops_harness.networks.rivals import CYTHON, NEST
 from event_ops_harness.networks.shared.rivals import Rival, Worker
+from event_ops_harness.networks.shared.statistics import interval_cv, mean_rate
 
 NEURONS = 4000
 SECONDS = 2.0

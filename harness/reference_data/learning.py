@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from event_ops_harness.networks.balanced.analysis import learning_statistics
-from event_ops_harness.networks.balanced.rivals import STANDALONE
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.hpc_benchmark.rivals import NEST, request_of
-from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
+from event_ops_harness.networks.inhibitory_stdp.network import InhibitoryStdpParameters
+from event_ops_harness.networks.rivals import NEST, STANDALONE, hpc_benchmark_request
 from event_ops_harness.networks.shared.rivals import Worker
+from event_ops_harness.networks.shared.statistics import learning_statistics
 
 SEEDS = {"inhibitory_stdp": range(1, 9), "hpc_benchmark": range(1, 17)}
 NEURONS = 10_000  # of inhibitory_stdp
@@ -33,7 +32,7 @@ def request(network: str, seed: int) -> dict:
     """Return what the worker is asked for."""
     seconds = BETWEEN[network][1]
     if network == "hpc_benchmark":
-        return request_of(HPC, seed, seconds, threads=1) | {"sources": SOURCES}
+        return hpc_benchmark_request(HPC, seed, seconds, threads=1) | {"sources": SOURCES}
     asked = {"network": network, "model": asdict(BALANCED), "neurons": NEURONS, "seed": seed, "threads": 1}
     return asked | {"steps": BALANCED.steps(seconds)}
 

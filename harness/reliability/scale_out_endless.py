@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from event_ops_harness.networks.balanced import cli
-from event_ops_harness.networks.cuba.cli import main
+from event_ops_harness.networks.cuba import main
 from event_ops_harness.networks.shared import simulation
 
 

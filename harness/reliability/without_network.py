@@ -14,7 +14,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 import numpy as np  # noqa: E402
 
 from event_ops.discover import operators  # noqa: E402
-from event_ops_harness.networks.cuba import cli  # noqa: E402
+from event_ops_harness.networks import cuba  # noqa: E402
 
 if __name__ == "__main__":
     figure, *names = sys.argv[1:]
@@ -23,4 +23,4 @@ if __name__ == "__main__":
             np.random.default_rng(0), operator.dtypes[0], "int32"
         )
         operator.function(*args, **kwargs)
-    sys.exit(cli.main(["--neurons", "400", "--seconds", "0.05", "--output", figure, "--no-progress"]))
+    sys.exit(cuba.main(["--neurons", "400", "--seconds", "0.05", "--output", figure, "--no-progress"]))

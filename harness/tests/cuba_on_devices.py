@@ -14,11 +14,10 @@ import numpy as np
 
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.packed import PackedBlocks
-from event_ops_harness.networks.balanced.simulation import recorder_of, simulate
-from event_ops_harness.networks.coba.cli import COBA
-from event_ops_harness.networks.cuba.cli import CUBA
-from event_ops_harness.networks.shared.blocks import mesh_of
+from event_ops_harness.networks.balanced.network import recorder_of, simulate
+from event_ops_harness.networks.coba import COBA
+from event_ops_harness.networks.cuba import CUBA
+from event_ops_harness.networks.shared.blocks import PackedBlocks, mesh_of
 from event_ops_harness.networks.shared.processes import prepare_devices
 from event_ops_harness.networks.shared.simulation import Recording, compile_chunk
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.balanced.analysis import binned_rate, interval_cv, mean_rate
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
-from event_ops_harness.networks.balanced.simulation import simulate
-from event_ops_harness.networks.coba.cli import COBA
-from event_ops_harness.networks.cuba.cli import CUBA
+from event_ops_harness.networks.balanced.network import simulate
+from event_ops_harness.networks.coba import COBA
+from event_ops_harness.networks.cuba import CUBA
+from event_ops_harness.networks.shared.statistics import binned_rate, interval_cv, mean_rate
 
 KEPT = ((CUBA, "brian2"), (COBA, "brian2"), (COBA, "nest"))
 NAMES = [f"{network.name}_{simulator}" for network, simulator in KEPT]

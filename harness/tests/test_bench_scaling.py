@@ -8,7 +8,7 @@ import pytest
 from other_pytest import run_benchmark
 
 from event_ops.discover import operators
-from event_ops_harness.bench import growth, options
+from event_ops_harness.bench import noise, options
 from event_ops_harness.bench.steps import Problem, make_problem
 from event_ops_harness.bench.suites import test_scaling as scaling
 
@@ -71,12 +71,12 @@ def test_exponents_are_those_of_the_times():
     flat, linear = (
         dict(zip(sizes, seconds, strict=True)) for seconds in ([1, 1, 2, 2.2, 2], [9, 1, 1, 10, 100])
     )
-    found = growth.exponent(growth.upper_half(flat))
+    found = noise.exponent(noise.upper_half(flat))
     assert (found["exponent"], found["error"]) == pytest.approx((0, np.log10(1.1) / np.sqrt(3)))
-    found = growth.exponent(growth.upper_half(linear))
+    found = noise.exponent(noise.upper_half(linear))
     assert (found["exponent"], found["error"]) == pytest.approx((1, 0), abs=1e-7)
-    assert growth.exponent({1: 1.0, 2: 2.0}) == {}  # two points show no error
-    assert list(growth.upper_half(linear)) == [100, 1000, 10_000]
+    assert noise.exponent({1: 1.0, 2: 2.0}) == {}  # two points show no error
+    assert list(noise.upper_half(linear)) == [100, 1000, 10_000]
 
 
 class Config:

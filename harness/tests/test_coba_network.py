@@ -8,9 +8,14 @@ import pytest
 from refused_options import check_one_line
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.coba.cli import main
-from event_ops_harness.networks.coba.model import CobaParameters
-from event_ops_harness.networks.coba.network import State, catalog_step, initial_state, on_device
+from event_ops_harness.networks.coba import (
+    CobaParameters,
+    State,
+    catalog_step,
+    initial_state,
+    main,
+    on_device,
+)
 
 MODEL = CobaParameters()
 STEPS = 400

@@ -6,27 +6,24 @@ import sys
 import pytest
 from other_pytest import run_benchmark
 
-from event_ops_harness.bench import balanced_networks, simulators
-from event_ops_harness.networks.coba import rivals as coba
-from event_ops_harness.networks.cuba.rivals import RIVALS
-from event_ops_harness.networks.inhibitory_stdp import rivals as inhibitory_stdp
+from event_ops_harness.bench import simulators
+from event_ops_harness.networks.rivals import RIVALS
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SMALL = {"neurons": 200, "steps": 50, "seed": 1, "threads": 1, "model": {}}
 
 
-OURS = [rival for rival in (*RIVALS, *coba.RIVALS, *inhibitory_stdp.RIVALS) if rival.ours]
+NETWORKS = ("cuba", "coba", "inhibitory_stdp")
+OURS = [(network, rival) for network in NETWORKS for rival in RIVALS[network] if rival.ours]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "rival",
-    [OURS[0], *(pytest.param(rival, marks=pytest.mark.slow) for rival in OURS[1:])],
-    ids=lambda rival: rival.name,
+    ("network", "rival"), OURS, ids=[f"{network}, {rival.name}" for network, rival in OURS]
 )
-def test_our_worker_repeats_its_stretch(rival: Rival):
+def test_our_worker_repeats_its_stretch(network: str, rival: Rival):
     pytest.importorskip("numba", reason="the fused step is a Numba kernel")
-    worker = Worker(rival, sys.executable, SMALL)
+    worker = Worker(rival, sys.executable, SMALL | {"network": network})
     first, second = worker.run(), worker.run()
     worker.close()
     assert first["spikes"] == second["spikes"] > 0 and first["seconds"] > 0
@@ -66,8 +63,8 @@ def test_simulators_take_turns_and_who_ends_early_is_skipped(tmp_path):
 
 
 def test_large_networks_have_fewer_rounds_and_all_as_many_neuron_steps():
-    assert [balanced_networks.rounds_for(n, 5) for n in (4000, 200_000)] == [5, 3]
-    assert [balanced_networks.steps_for(n) for n in (4000, 40_000, 4_000_000)] == [10_000, 1000, 200]
+    assert [simulators.rounds_for(n, 5) for n in (4000, 200_000)] == [5, 3]
+    assert [simulators.steps_for(n) for n in (4000, 40_000, 4_000_000)] == [10_000, 1000, 200]
 
 
 @pytest.mark.slow

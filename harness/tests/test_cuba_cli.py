@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from refused_options import check_one_line
 
-from event_ops_harness.networks.cuba.cli import main
+from event_ops_harness.networks.cuba import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

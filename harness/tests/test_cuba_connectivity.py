@@ -14,7 +14,7 @@ from event_ops_harness.networks.balanced.connectivity import (
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.networks.cuba.model import CubaParameters
+from event_ops_harness.networks.cuba import CubaParameters
 
 MODEL = CubaParameters()
 

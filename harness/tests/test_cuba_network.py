@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.simulation import TRACED_NEURONS, simulate
-from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import State, Step, catalog_step, initial_state, on_device
+from event_ops_harness.networks.balanced.network import TRACED_NEURONS, simulate
+from event_ops_harness.networks.cuba import (
+    CubaParameters,
+    State,
+    Step,
+    catalog_step,
+    initial_state,
+    on_device,
+)
 from event_ops_harness.networks.shared import simulation
 
 MODEL = CubaParameters()
@@ -21,7 +27,7 @@ def network(kind: str, connectivity: Connectivity, model: CubaParameters = MODEL
     """The step of this kind, and its initial state."""
     state = initial_state(connectivity, model, 5)
     if kind == "fused":
-        module = pytest.importorskip("event_ops_harness.networks.cuba.fused", reason="needs numba")
+        module = pytest.importorskip("event_ops_harness.networks.cuba_fused", reason="needs numba")
         return module.fused_step(connectivity, model), module.fused_state(state)
     backend = "reference" if kind == "reference" else None
     return catalog_step(connectivity, model, backend), state

@@ -8,9 +8,8 @@ import scipy.linalg
 from nest_programs import printed
 
 import event_ops
-from event_ops_harness.networks.hpc_benchmark.cli import main
-from event_ops_harness.networks.hpc_benchmark.connectivity import connect, drawn_network
-from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.hpc_benchmark.__main__ import main
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark, connect, drawn_network
 from event_ops_harness.networks.hpc_benchmark.network import catalog_step, drawn
 
 MODEL = HpcBenchmark(scale=0.02)

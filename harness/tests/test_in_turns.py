@@ -11,8 +11,7 @@ pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installe
 from other_pytest import EXAMPLE, run_pytest
 
 from event_ops_harness.bench import interleaved
-from event_ops_harness.bench.cores import a_core_each
-from event_ops_harness.bench.interleaved import Group
+from event_ops_harness.bench.interleaved import Group, a_core_each
 from event_ops_harness.bench.plugin import Replay, limit
 
 SPEED = """

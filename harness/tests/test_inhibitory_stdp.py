@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from refused_options import check_one_line
 
-from event_ops_harness.networks.balanced.analysis import learning_statistics
-from event_ops_harness.networks.inhibitory_stdp.cli import main
-from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
-from event_ops_harness.networks.inhibitory_stdp.network import catalog_step
-from event_ops_harness.networks.inhibitory_stdp.simulation import drawn, run
+from event_ops_harness.networks.inhibitory_stdp.__main__ import main
+from event_ops_harness.networks.inhibitory_stdp.network import (
+    InhibitoryStdpParameters,
+    catalog_step,
+    drawn,
+    run,
+)
+from event_ops_harness.networks.shared.statistics import learning_statistics
 
 MODEL = InhibitoryStdpParameters()
 NEURONS = 300

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.balanced.analysis import QUANTILES, learning_statistics
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.hpc_benchmark.simulation import run as run_hpc
-from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
-from event_ops_harness.networks.inhibitory_stdp.simulation import run as run_inhibitory
+from event_ops_harness.networks.hpc_benchmark.network import run as run_hpc
+from event_ops_harness.networks.inhibitory_stdp.network import InhibitoryStdpParameters
+from event_ops_harness.networks.inhibitory_stdp.network import run as run_inhibitory
+from event_ops_harness.networks.shared.statistics import QUANTILES, learning_statistics
 
 MODELS = {"inhibitory_stdp_brian2": InhibitoryStdpParameters, "hpc_benchmark_nest": HpcBenchmark}
 QUANTITIES = ("rate_ex", "rate_in", "cv", "w_mean", *(f"w_{q:.0%}" for q in QUANTILES))

@@ -6,7 +6,7 @@ import pytest
 from other_pytest import run_benchmark
 
 from event_ops_harness.bench.suites import test_microcircuit as suite
-from event_ops_harness.networks.microcircuit.rivals import NEST, OURS
+from event_ops_harness.networks.rivals import NEST, OURS
 
 
 @pytest.fixture(autouse=True)

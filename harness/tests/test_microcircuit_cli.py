@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
-from event_ops_harness.networks.microcircuit.cli import main
+from event_ops_harness.networks.microcircuit.__main__ import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
 TINY = ("--scale", "0.01", "--discard", "0.02", "--no-progress")

@@ -11,8 +11,7 @@ pytest.importorskip("numba", reason="the connectivity is drawn by compiled code"
 
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import Microcircuit
-from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
-from event_ops_harness.networks.microcircuit.simulation import simulate
+from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, simulate, wiring_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -30,19 +30,19 @@ from event_ops_harness.networks.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_connectivity,
 )
-from event_ops_harness.networks.microcircuit.delivery import empty_buffer
-from event_ops_harness.networks.microcircuit.inputs import pulse_of
+from event_ops_harness.networks.microcircuit.delivery import MIN_PARALLEL, deliver_generated, empty_buffer
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
     OPERATORS,
     State,
     catalog_step,
     initial_state,
+    pulse_of,
+    recorder_of,
+    simulate,
     wiring_of,
 )
-from event_ops_harness.networks.microcircuit.procedural import MIN_PARALLEL, deliver_generated
 from event_ops_harness.networks.microcircuit.rows import SLOTS
-from event_ops_harness.networks.microcircuit.simulation import recorder_of, simulate
 from event_ops_harness.networks.shared.simulation import SpikesLostError, compile_chunk
 
 # No background: nothing happens unless a test makes it happen.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.microcircuit.permutation import excesses, ks_distance, labellings, p_values
+from event_ops_harness.networks.microcircuit.statistics import excesses, ks_distance, labellings, p_values
 
 
 def apart(places: list[float]) -> np.ndarray:

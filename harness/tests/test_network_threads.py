@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from event_ops_harness.networks.shared.threads import leave_a_processor, let_threads_finish
+from event_ops_harness.networks.shared.processes import leave_a_processor, let_threads_finish
 
 
 @pytest.mark.parametrize(("processors", "threads"), [(1, "1"), (2, "1"), (8, "7")])

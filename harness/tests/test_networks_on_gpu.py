@@ -13,8 +13,8 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("warp", reason="warp-lang is not installed")
 
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
-from event_ops_harness.networks.coba.cli import COBA
-from event_ops_harness.networks.cuba.cli import CUBA
+from event_ops_harness.networks.coba import COBA
+from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of

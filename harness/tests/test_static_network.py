@@ -69,8 +69,8 @@ def test_spikes_are_those_of_plain_loops(lists):
 
 
 def digest_of(devices, processes):
-    size = {"scale": MODEL.scale, "intervals": 10, "stretches": 2}
-    found = ask_together("static_network", size | {"devices": devices, "processes": processes})
+    size = {"program": "static_network", "scale": MODEL.scale, "intervals": 10, "stretches": 2}
+    found = ask_together("processes", size | {"devices": devices, "processes": processes})
     assert found["spikes"] > 500
     return found["digest"]
 

@@ -16,7 +16,7 @@ import pytest
 
 from event_ops.cases import BENCHMARK, CONFORMANCE, Case
 from event_ops.discover import Operator, operators
-from event_ops_harness.bench import tune, tuned_cases, tuned_rows
+from event_ops_harness.bench import tune, tuned_rows
 from event_ops_harness.bench.steps import make_problem
 from event_ops_harness.bench.tuned_rows import Measured
 from ffi_bridge import XLACustomKernel
@@ -80,7 +80,7 @@ def test_the_signature_is_that_of_the_call_which_is_compiled(name: str, monkeypa
     operator, seen = OPERATORS[name], []
     of = tuning.Signature.of
     problem = make_problem(operator, operator.cases[0])
-    expected = tuned_cases.signature_of(problem)
+    expected = tuned_rows.signature_of(problem)
     row = tuning.Row(name, "cpu", "", (), 0, None, "reference", "", 2.0, "cpu")
     monkeypatch.setitem(tuning._TABLES, ("event_ops:tuning", "cpu"), (row,))
     monkeypatch.setattr(
@@ -92,9 +92,9 @@ def test_the_signature_is_that_of_the_call_which_is_compiled(name: str, monkeypa
 
 
 def test_small_cases_stand_beside_the_benchmarks_of_their_signature():
-    names = [case.name for case in tuned_cases.cases(OPERATORS["spike_detect_reset"])]
+    names = [case.name for case in tuned_rows.cases(OPERATORS["spike_detect_reset"])]
     assert names == ["4k", "100k", "1M", "random"]  # not "each", as small; nor "empty"
-    mixed = [case.name for case in tuned_cases.cases(OPERATORS["segment_sum"])]
+    mixed = [case.name for case in tuned_rows.cases(OPERATORS["segment_sum"])]
     assert {"random", "threads-sorted"} <= set(mixed) and not {"clip", "no-data"} & set(mixed)
 
 
@@ -102,7 +102,7 @@ def test_small_cases_stand_beside_the_benchmarks_of_their_signature():
 def test_densities_make_events_anew(case: str):
     operator = OPERATORS["csr_event_matvec"]
     problem = make_problem(operator, next(x for x in operator.cases if x.name == case))
-    found = dict(tuned_cases.at_densities(problem))
+    found = dict(tuned_rows.at_densities(problem))
     assert list(found) == ["", "density 0.001", "density 0.01", "density 0.1", "density 1"]
     assert found[""] is problem
     full, given = found["density 1"].args[3], problem.args[3]
@@ -115,7 +115,7 @@ def test_densities_make_events_anew(case: str):
 def test_spike_ids_are_measured_as_they_are():
     operator = OPERATORS["csr_event_matvec"]
     problem = make_problem(operator, next(x for x in operator.cases if x.name == "spike-ids"))
-    assert list(dict(tuned_cases.at_densities(problem))) == [""]
+    assert list(dict(tuned_rows.at_densities(problem))) == [""]
 
 
 Body = Callable[[jax.Array], jax.Array]

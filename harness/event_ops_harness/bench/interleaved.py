@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
+import os
 import statistics
-from collections.abc import Collection, Mapping
+import threading
+from collections import Counter
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import jax
 import numpy as np
 
-from event_ops_harness.bench.cores import a_core_each
 from event_ops_harness.bench.noise import Change, change
 from event_ops_harness.bench.timing import Run, Steps, Work, repeated, times_per_step
 from event_ops_harness.conformance.compare import largest_of
@@ -99,3 +103,33 @@ def difference(expected: Any, found: Any, rtol: float | None) -> str | None:
     except AssertionError as error:
         return str(error).strip()
     return None
+
+
+THREADS: Final = Path("/proc/self/task")  # of Linux; elsewhere nothing is done
+
+
+@contextmanager
+def a_core_each() -> Generator[None]:
+    """Keep the calling thread on one core, and the threads of each pool on the others, one after another.
+
+    A system that packs threads onto few cores, as virtual machines do, leaves those of some pools in place,
+    since they never sleep between calls, and puts those of others onto one core. Afterwards all threads may
+    run where they could before.
+    """
+    own = threading.get_native_id()
+    first, *others = sorted(os.sched_getaffinity(0)) if THREADS.exists() else (0,)
+    before: dict[int, set[int]] = {}
+    seen: Counter[str] = Counter()
+    for thread in sorted(int(x.name) for x in THREADS.glob("*")) if others else ():
+        with suppress(OSError):  # it has ended
+            pool = (THREADS / str(thread) / "comm").read_text()
+            core = first if thread == own else others[seen[pool] % len(others)]
+            seen[pool] += thread != own
+            before[thread] = os.sched_getaffinity(thread)
+            os.sched_setaffinity(thread, {core})
+    try:
+        yield
+    finally:
+        for thread, allowed in before.items():
+            with suppress(OSError):
+                os.sched_setaffinity(thread, allowed)

@@ -2,7 +2,7 @@
 
 For each population, and each of rate, interval CV and spike-count correlation: the Kolmogorov-Smirnov
 distance between a run of ours and one of NEST, averaged over all such pairs, beside the distance between two
-runs of NEST with different seeds and between two of ours; `permutation.py` says whether they are further
+runs of NEST with different seeds and between two of ours; `statistics.py` says whether they are further
 apart than chance has it. What comes out is kept in ``harness/results``.
 """
 
@@ -21,11 +21,16 @@ from rich.table import Table
 from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
-from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, wiring_of
-from event_ops_harness.networks.microcircuit.permutation import MAX_RUNS, ks_distance, p_values
-from event_ops_harness.networks.microcircuit.rivals import NEST, nest_request
-from event_ops_harness.networks.microcircuit.simulation import simulate
-from event_ops_harness.networks.microcircuit.statistics import QUANTITIES, Spikes, distributions
+from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, simulate, wiring_of
+from event_ops_harness.networks.microcircuit.statistics import (
+    MAX_RUNS,
+    QUANTITIES,
+    Spikes,
+    distributions,
+    ks_distance,
+    p_values,
+)
+from event_ops_harness.networks.rivals import NEST, microcircuit_request
 from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.networks.shared.rivals import Worker
 from event_ops_harness.results import RESULTS, new_table, write_found
@@ -74,8 +79,8 @@ def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespa
 def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace, path: Path) -> None:
     """Let NEST simulate, and write the spikes."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    request = {"network": nest_request(model), "seed": seed, "steps": steps, "record": str(path)}
-    worker = Worker(NEST, options.rivals_python, {**request, "threads": options.threads})
+    request = microcircuit_request(model, seed, steps, options.threads)
+    worker = Worker(NEST, options.rivals_python, {**request, "record": str(path)})
     worker.run()
     worker.close()
 

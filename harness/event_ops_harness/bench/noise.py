@@ -1,13 +1,16 @@
-"""Say how much two samples of times differ, and how much of that may be noise, from ranks alone."""
+"""Say how much samples of times differ, how much of that may be noise, and how time grows with size."""
 
 from __future__ import annotations
 
 import functools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from scipy.stats import linregress
 
 _EXACT: Final = 900  # pairs of times up to which arrangements are counted
 
@@ -62,3 +65,26 @@ def _count(m: int, n: int, u: int) -> int:
     if m == 0 or n == 0:
         return int(u == 0)
     return _count(m - 1, n, u - n) + _count(m, n - 1, u)
+
+
+FEWEST: Final = 3  # two points show no error
+
+
+def exponent(seconds: Mapping[int, float]) -> dict[str, float]:
+    """Fit seconds = factor * size ** exponent, by least squares in logarithms.
+
+    Args:
+        seconds: size -> time.
+
+    Returns:
+        the `exponent`, and as `error` its standard error; nothing where there are fewer than three sizes.
+    """
+    if len(seconds) < FEWEST:
+        return {}
+    fit: Any = linregress(np.log(list(seconds)), np.log(list(seconds.values())))
+    return {"exponent": float(fit.slope), "error": float(fit.stderr)}
+
+
+def upper_half(seconds: Mapping[int, float]) -> dict[int, float]:
+    """Return the times of the upper half of the sizes: at least three of them."""
+    return dict(sorted(seconds.items())[-max(FEWEST, (len(seconds) + 1) // 2) :])

@@ -1,6 +1,8 @@
 """Measure simulators beside each other: each in a process of its own, in turns."""
 
 import dataclasses
+import functools
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,6 +11,9 @@ from typing import Any
 
 from event_ops_harness.bench import options
 from event_ops_harness.bench.interleaved import Group
+from event_ops_harness.bench.plugin import InTurns
+from event_ops_harness.networks.balanced.cli import Network
+from event_ops_harness.networks.rivals import RIVALS
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 Request = dict[str, Any]
@@ -45,17 +50,6 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
     )
 
 
-def with_rates(group: Group, neuron_seconds: float) -> Group:
-    """Return the group with `rate`, spikes per neuron and second, in Hz, of the last round."""
-    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
-    return dataclasses.replace(group, info=rates)
-
-
-def chosen(rivals: Sequence[Rival], request: Any) -> tuple[Rival, ...]:
-    """Return those rivals of which a test is to run."""
-    return tuple(rival for rival in rivals if rival.name in options.selected(request))
-
-
 @contextmanager
 def _skipping(name: str, skipped: dict[str, str]) -> Iterator[None]:
     try:
@@ -69,3 +63,68 @@ def _info(request: Request, worker: Worker, result: dict[str, Any]) -> dict[str,
     settings = {name: said for name, said in worker.versions.items() if name not in versions}
     counted = {name: figure for name, figure in result.items() if name != "seconds"}
     return {"threads": request["threads"], **settings, **counted, "versions": versions}
+
+
+@functools.lru_cache(maxsize=1)
+def _rates(rivals: tuple[Rival, ...], asked: str, neurons: int, python: str, rounds: int) -> Group:
+    """Measure these simulators, with `rate`, spikes per neuron and second, in Hz, of the last round."""
+    request = json.loads(asked)
+    group = measure([(rival, request) for rival in rivals], python, rounds)
+    neuron_seconds = neurons * request["steps"] * request["model"]["dt"] * 1e-3
+    rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
+    return dataclasses.replace(group, info=rates)
+
+
+def report(
+    in_turns: InTurns, request: Any, asked: Request, neurons: int, *, rounds: int | None = None, **info: Any
+) -> None:
+    """Report the simulator of a test, `member`; all that are to run are measured when the first is reported.
+
+    Args:
+        asked: what their workers are told: network, model, steps, seed, threads.
+        neurons: of the network.
+        rounds: by default those that were asked for.
+        info: more for the file, beside the number of neurons.
+    """
+    rivals, names = RIVALS[asked["network"]], options.selected(request)
+    chosen = tuple(rival for rival in rivals if rival.name in names)
+    python = options.option(request.config, "rivals_python", rivals_python())
+    group = _rates(chosen, json.dumps(asked), neurons, python, rounds or in_turns.rounds)
+    member = request.node.callspec.params["member"]
+    theirs = [rival.name for rival in rivals if not rival.ours]
+    in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, **info})
+
+
+def parametrize(metafunc: Any, network: str, sizes: dict[str, list[Any]]) -> None:
+    """Take each size, each number of cores and each rival of a network."""
+    for name, values in sizes.items():
+        metafunc.parametrize(name, values)
+    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
+    metafunc.parametrize("member", [rival.name for rival in RIVALS[network]])
+
+
+def of_cores(cores: int) -> str:
+    """Return the end of the name of a group."""
+    return f", {cores} cores" if cores > 1 else ""
+
+
+NEURON_STEPS = 40_000_000  # per round: about as long at every size
+
+
+def steps_for(neurons: int) -> int:
+    """Return the steps of a round of a balanced network."""
+    return max(200, min(10_000, NEURON_STEPS // neurons))
+
+
+def rounds_for(neurons: int, rounds: int) -> int:
+    """Take fewer for large networks: Brian2 draws its synapses anew in each round, for a minute there."""
+    return rounds if neurons < 200_000 else min(rounds, 3)
+
+
+def report_balanced(in_turns: InTurns, benchmark: Any, request: Any, network: Network, cores: int) -> None:
+    """Report the simulator of a test of a balanced network, of as many neurons as the test says."""
+    neurons = request.node.callspec.params["neurons"]
+    benchmark.group = f"{neurons:,} neurons" + of_cores(cores)
+    asked = {"network": network.name, "neurons": neurons, "steps": steps_for(neurons), "seed": 1}
+    asked |= {"threads": cores, "model": dataclasses.asdict(network.model)}
+    report(in_turns, request, asked, neurons, rounds=rounds_for(neurons, in_turns.rounds), size=neurons)

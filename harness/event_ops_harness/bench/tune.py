@@ -31,8 +31,7 @@ import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench.steps import Problem, make_problem, steps_of
 from event_ops_harness.bench.timing import times_per_step
-from event_ops_harness.bench.tuned_cases import at_densities, cases, signature_of
-from event_ops_harness.bench.tuned_rows import Measured, lead, rows_of
+from event_ops_harness.bench.tuned_rows import Measured, at_densities, cases, lead, rows_of, signature_of
 from event_ops_harness.conformance.compare import Mismatch, assert_same
 from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.results import command, new_table, write_found

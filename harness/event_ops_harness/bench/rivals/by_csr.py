@@ -1,4 +1,8 @@
-"""The same products of the same matrix in more bytes: as CSR, of 16-bit words also in 32 bits each."""
+"""Our own operators as rivals, where they should not be faster.
+
+The same product of the same matrix in more bytes: as CSR, and 16-bit words in 32 bits each. For products with
+events, the product of the same matrix with numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Final
 from event_ops.cases.matrices import packed, unpacked
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.discover import operators
+from event_ops_harness.bench.rivals import Make
 from event_ops_harness.bench.rivals.by_scipy import csr_arguments
 from event_ops_harness.bench.steps import Problem, steps_of
 from event_ops_harness.bench.timing import Steps
@@ -33,6 +38,23 @@ def _wide(problem: Problem) -> Steps | None:
     return steps_of(wide, partial(problem.operator.function, **problem.kwargs))
 
 
-OFFERS: Final = {
-    name: {"CSR": _product, "32-bit words": _wide} for name in ("compact_event_matvec", "compact_matvec")
+def _with_numbers(product: str, problem: Problem) -> Steps:
+    """Multiply with the events as numbers, cast beforehand."""
+    operator = next(x for x in operators() if x.name == product)
+    *matrix, events = problem.args
+    dtype = problem.operator.dtypes[0]
+    numbers = replace(problem, operator=operator, args=(*matrix, events.astype(dtype)))
+    return steps_of(numbers, partial(operator.function, **problem.kwargs))
+
+
+OFFERS: Final[dict[str, dict[str, Make]]] = {
+    name.replace("_matvec", "_event_matvec").replace("_matmat", "_event_matmat"): {
+        name: partial(_with_numbers, name)
+    }
+    for name in (
+        *("csr_matvec", "csr_matmat", "ell_matvec", "compact_matvec"),
+        *("procedural_matvec", "procedural_matmat"),
+    )
 }
+for compact in ("compact_event_matvec", "compact_matvec"):
+    OFFERS[compact] = {"CSR": _product, "32-bit words": _wide, **OFFERS.get(compact, {})}

@@ -25,7 +25,7 @@ from event_ops.discover import operators
 from event_ops_harness.bench import members
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import called, largest, named
-from event_ops_harness.networks.shared.threads import leave_a_processor
+from event_ops_harness.networks.shared.processes import leave_a_processor
 from event_ops_harness.results import installed
 
 leave_a_processor()

@@ -16,14 +16,14 @@ it knows, which makes it exchange spikes at every step).
 `--sizes` are neurons; rounds are those of --benchmark-min-rounds, at most 3 from 200,000 neurons up.
 """
 
-from event_ops_harness.bench import balanced_networks
-from event_ops_harness.networks.coba.cli import COBA
-from event_ops_harness.networks.coba.rivals import RIVALS
+from event_ops_harness.bench import options, simulators
+from event_ops_harness.networks.coba import COBA
 
 
 def pytest_generate_tests(metafunc):
-    balanced_networks.parametrize(metafunc, RIVALS)
+    sizes = options.counts(metafunc.config, "sizes", (4000, 40_000))
+    simulators.parametrize(metafunc, "coba", {"neurons": sizes})
 
 
 def test_coba(in_turns, benchmark, request, neurons, cores, member):
-    balanced_networks.report(in_turns, benchmark, request, COBA, RIVALS, neurons, cores, member)
+    simulators.report_balanced(in_turns, benchmark, request, COBA, cores)

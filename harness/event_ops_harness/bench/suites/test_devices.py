@@ -31,9 +31,9 @@ def pytest_generate_tests(metafunc):
 @functools.cache
 def devices(splits, neurons, seconds, rounds):
     """Return the group of those splits of a network, one device always."""
-    size = {"neurons": neurons, "seconds": seconds}
+    size = {"program": "cuba", "neurons": neurons, "seconds": seconds}
     names = [name for name in SPLITS if name in (ONE, *splits)]
-    simulate = functools.partial(ask_together, "devices", env=ENVIRONMENT)
+    simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
     found, failed = take_turns({x: functools.partial(simulate, size | SPLITS[x]) for x in names}, rounds)
     failed |= different(found)
     return group_of(

@@ -10,37 +10,22 @@ synapses, 81 million of which learn. `--seconds` is the model time of a stretch,
 network does not stay as it is for long at this scale; rounds are those of --benchmark-min-rounds.
 """
 
-import functools
-
 from event_ops_harness.bench import options, simulators
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.hpc_benchmark.rivals import NEST, OURS, request_of
+from event_ops_harness.networks.rivals import hpc_benchmark_request
 
-RIVALS = OURS, NEST
 SCALES = (1.0,)
 SECONDS = 0.05
 
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("scale", options.sizes(metafunc.config, "sizes", SCALES))
-    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
-    metafunc.parametrize("member", [rival.name for rival in RIVALS])
-
-
-@functools.lru_cache(maxsize=1)
-def group_of(rivals, scale, cores, seconds, python, rounds):
-    """Measure those simulators; `rate` is spikes per neuron and second, in Hz, in the last stretch."""
-    model = HpcBenchmark(scale=scale)
-    request = request_of(model, 1, seconds, cores)
-    group = simulators.measure([(rival, request) for rival in rivals], python, rounds)
-    return simulators.with_rates(group, model.neurons * seconds)
+    scales = options.sizes(metafunc.config, "sizes", SCALES)
+    simulators.parametrize(metafunc, "hpc_benchmark", {"scale": scales})
 
 
 def test_hpc_benchmark(in_turns, benchmark, request, scale, cores, member):
     seconds = options.option(request.config, "seconds", SECONDS)
-    benchmark.group = f"scale {scale:g}" + (f", {cores} cores" if cores > 1 else "")
-    python = options.option(request.config, "rivals_python", simulators.rivals_python())
-    chosen = simulators.chosen(RIVALS, request)
-    group = group_of(chosen, scale, cores, seconds, python, in_turns.rounds)
-    info = {"scale": scale, "neurons": HpcBenchmark(scale=scale).neurons, "seconds": seconds}
-    in_turns.report(group, member, rivals=[NEST.name], info=info)
+    benchmark.group = f"scale {scale:g}" + simulators.of_cores(cores)
+    model = HpcBenchmark(scale=scale)
+    asked = hpc_benchmark_request(model, 1, seconds, cores)
+    simulators.report(in_turns, request, asked, model.neurons, scale=scale, seconds=seconds)

@@ -13,11 +13,9 @@ those of synapses there.
 """
 
 import dataclasses
-import functools
 
 from event_ops_harness.bench import options, simulators
-from event_ops_harness.networks.inhibitory_stdp.model import InhibitoryStdpParameters
-from event_ops_harness.networks.inhibitory_stdp.rivals import RIVALS
+from event_ops_harness.networks.inhibitory_stdp.network import InhibitoryStdpParameters
 
 MODEL = InhibitoryStdpParameters()
 SIZES = (10_000,)
@@ -25,25 +23,13 @@ SECONDS = 10.0
 
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("neurons", options.counts(metafunc.config, "sizes", SIZES))
-    metafunc.parametrize("cores", options.counts(metafunc.config, "cores", (1,)))
-    metafunc.parametrize("member", [rival.name for rival in RIVALS])
-
-
-@functools.lru_cache(maxsize=1)
-def group_of(rivals, neurons, cores, seconds, python, rounds):
-    """Measure those simulators; `rate` is spikes per neuron and second, in Hz."""
-    request = {"network": "inhibitory_stdp", "neurons": neurons, "seed": 1, "threads": cores}
-    request |= {"model": dataclasses.asdict(MODEL), "steps": MODEL.steps(seconds)}
-    group = simulators.measure([(rival, request) for rival in rivals], python, rounds)
-    return simulators.with_rates(group, neurons * seconds)
+    sizes = options.counts(metafunc.config, "sizes", SIZES)
+    simulators.parametrize(metafunc, "inhibitory_stdp", {"neurons": sizes})
 
 
 def test_inhibitory_stdp(in_turns, benchmark, request, neurons, cores, member):
     seconds = options.option(request.config, "seconds", SECONDS)
-    benchmark.group = f"{neurons:,} neurons, {seconds:g} s" + (f", {cores} cores" if cores > 1 else "")
-    python = options.option(request.config, "rivals_python", simulators.rivals_python())
-    chosen = simulators.chosen(RIVALS, request)
-    group = group_of(chosen, neurons, cores, seconds, python, in_turns.rounds)
-    theirs = [rival.name for rival in RIVALS if not rival.ours]
-    in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, "seconds": seconds})
+    benchmark.group = f"{neurons:,} neurons, {seconds:g} s" + simulators.of_cores(cores)
+    asked = {"network": "inhibitory_stdp", "neurons": neurons, "seed": 1, "threads": cores}
+    asked |= {"model": dataclasses.asdict(MODEL), "steps": MODEL.steps(seconds)}
+    simulators.report(in_turns, request, asked, neurons, seconds=seconds)

@@ -22,10 +22,10 @@ import statistics
 import sys
 from collections import defaultdict
 
-from event_ops_harness.bench import growth, options, simulators
+from event_ops_harness.bench import noise, options, simulators
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.microcircuit.model import Microcircuit
-from event_ops_harness.networks.microcircuit.rivals import NEST, OURS, nest_request
+from event_ops_harness.networks.rivals import NEST, OURS, microcircuit_request
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SCALES = (0.1,)
@@ -54,19 +54,12 @@ def model_of(scale):
     return Microcircuit(N_scaling=scale, K_scaling=min(scale, 1))
 
 
-def request_of(model, seconds):
-    """Return what a worker is told of the model."""
-    sizes = {"N_scaling": model.N_scaling, "K_scaling": model.K_scaling}
-    request = {"model": sizes, "network": nest_request(model), "steps": model.steps(seconds)}
-    return request | {"seed": 1, "record": None}
-
-
 @functools.lru_cache(maxsize=1)
 def group_of(names, scale, cores, seconds, python, rounds):
     """Measure the simulators of these names; `real_time_factor` is wall clock over model time."""
     model = model_of(scale)
-    request = request_of(model, seconds)
     rivals = [rival for rival in (OURS, NEST) if rival.name in names]
+    request = microcircuit_request(model, 1, model.steps(seconds), cores)
     jobs = [(rival, request | {"threads": threads_of(rival, model, cores)}) for rival in rivals]
     group = simulators.measure(jobs, python, rounds)
     factors = {name: statistics.median(each) / (model.dt * 1e-3) for name, each in group.seconds.items()}
@@ -81,7 +74,8 @@ def parts_of(scale, cores, seconds, rounds):
     Delivery includes the listing of spikes; rest is what XLA does between the operators. They add up to the
     step, in which clocks are read; `without_clocks` is the step's time without them, as a part of it.
     """
-    request = request_of(model_of(scale), seconds) | {"threads": cores}
+    model = model_of(scale)
+    request = microcircuit_request(model, 1, model.steps(seconds), cores)
     try:
         with contextlib.closing(Worker(PARTS, sys.executable, request)) as worker:
             turns = [worker.run() for _ in range(rounds + 1)][1:]
@@ -124,7 +118,7 @@ def grown(member, cores, synapses, seconds, *, last):
     curve[synapses] = seconds
     alone = CURVES[member, 1].get(synapses)
     found = {"efficiency": alone / (cores * seconds)} if alone is not None and cores > 1 else {}
-    return found | (growth.exponent(curve) if last else {})
+    return found | (noise.exponent(curve) if last else {})
 
 
 def test_microcircuit(in_turns, benchmark, request, scale, cores, member):

@@ -30,7 +30,7 @@ import pytest
 from event_ops import plasticity
 from event_ops.cases import BENCHMARK
 from event_ops.discover import operators
-from event_ops_harness.bench import growth, options, stdp_by_hand
+from event_ops_harness.bench import noise, options, stdp_by_hand
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
 from event_ops_harness.results import installed
@@ -170,4 +170,4 @@ def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
     curve = CURVES[side, member]
     curve[size] = benchmark.stats["median"]
     if size == max(options.counts(pytestconfig, "sizes", SPIKES)):
-        benchmark.extra_info |= growth.exponent(curve)
+        benchmark.extra_info |= noise.exponent(curve)

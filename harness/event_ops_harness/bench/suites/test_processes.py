@@ -38,8 +38,8 @@ def pytest_generate_tests(metafunc):
 @functools.cache
 def networks(splits, scale, rounds):
     """Return the group of those numbers of processes, one always."""
-    size = {"scale": scale, "intervals": INTERVALS, "stretches": STRETCHES}
-    simulate = functools.partial(ask_together, "static_network", env=ENVIRONMENT)
+    size = {"program": "static_network", "scale": scale, "intervals": INTERVALS, "stretches": STRETCHES}
+    simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
     jobs = {
         name: functools.partial(simulate, size | {"devices": count, "processes": count})
         for name, count in PROCESSES.items()
@@ -63,8 +63,8 @@ def networks(splits, scale, rounds):
 @functools.cache
 def all_gathers(rounds):
     """Return what every split found in each round, and why others failed."""
-    gather = functools.partial(ask_together, "all_gather", env=ENVIRONMENT)
-    size = {"bytes": BYTES}
+    gather = functools.partial(ask_together, "processes", env=ENVIRONMENT)
+    size = {"program": "all_gather", "bytes": BYTES}
     return take_turns(
         {
             name: functools.partial(gather, size | {"devices": devices, "processes": processes})

@@ -23,7 +23,7 @@ from event_ops.cases import BENCHMARK, Case
 from event_ops.cases.matrices import fixed_degree_csr, numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
-from event_ops_harness.bench import growth, members, options
+from event_ops_harness.bench import members, noise, options
 from event_ops_harness.bench.rivals import rivals_of
 
 PER_ROW = 100
@@ -95,4 +95,4 @@ def test_scaling(in_turns, benchmark, pytestconfig, series, size, member):
     curve = CURVES[series, member]
     curve[size] = benchmark.stats["median"]
     if size == sizes_of(series, pytestconfig)[-1]:
-        benchmark.extra_info |= growth.exponent(growth.upper_half(curve))
+        benchmark.extra_info |= noise.exponent(noise.upper_half(curve))

@@ -28,8 +28,8 @@ from event_ops_harness.networks.microcircuit.network import (
     catalog_step,
     dynamics,
 )
-from event_ops_harness.networks.microcircuit.rivals.event_ops_worker import build
 from event_ops_harness.networks.microcircuit.rows import SLOTS
+from event_ops_harness.networks.rivals.ours import build_microcircuit
 from event_ops_harness.networks.shared.worker import counting, counting_scan, timed
 
 STEPS = 1000
@@ -108,7 +108,7 @@ def traffic(model: Microcircuit, wiring: Wiring, raster: np.ndarray) -> dict[str
 
 def serve(request: dict[str, Any]) -> None:
     """Build, record and compile, then one turn per line of stdin."""
-    model, wiring, state, built = build(request)
+    model, wiring, state, built = build_microcircuit(request)
     state, _ = counting_scan(catalog_step(model, None), request["steps"], state, wiring)(state, wiring)
     state, raster = recorded(model, state, wiring)
     ready = {

@@ -4,10 +4,9 @@ import argparse
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from event_ops_harness.networks.balanced.connectivity import (
     Connectivity,
@@ -15,12 +14,9 @@ from event_ops_harness.networks.balanced.connectivity import (
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.networks.balanced.figure import save_figure
-from event_ops_harness.networks.balanced.model import BalancedParameters
-from event_ops_harness.networks.balanced.packed import PackedBlocks
-from event_ops_harness.networks.balanced.report import Summary, table_of
-from event_ops_harness.networks.balanced.simulation import simulate
-from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.balanced.network import BalancedParameters, simulate
+from event_ops_harness.networks.balanced.report import Summary, save_figure, table_of
+from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice, PackedBlocks
 from event_ops_harness.networks.shared.cli import (
     OneLineParser,
     add_shared_options,
@@ -30,7 +26,7 @@ from event_ops_harness.networks.shared.cli import (
     progress_bar,
     run_command,
 )
-from event_ops_harness.networks.shared.display import explanations
+from event_ops_harness.networks.shared.display import explanations, finish
 from event_ops_harness.networks.shared.processes import mesh_asked
 from event_ops_harness.networks.shared.simulation import Recording, Step
 
@@ -128,7 +124,7 @@ def record(
 
 def run(network: Network, options: argparse.Namespace) -> None:
     """Simulate as asked; the first process prints the table and saves the figure."""
-    model, console = network.model, Console()
+    model = network.model
     connectivity = connectivity_of(network, options)
     placement = placement_of(network, options, connectivity.neurons)
     # Before the simulation, since this says what cannot run.
@@ -137,11 +133,10 @@ def run(network: Network, options: argparse.Namespace) -> None:
     if options.process_id:
         return
     title, summary = f"{network.name.upper()} network", Summary.of(recording, connectivity, model)
-    console.print(table_of(title, summary, connectivity, ran_on, placement))
+    table = table_of(title, summary, connectivity, ran_on, placement)
     if recording.lost:
-        console.print(f"{recording.lost:,} spikes of crowded steps are counted, but not in the raster.")
-    save_figure(options.output, recording, connectivity.excitatory, model)
-    console.print(f"Figure: {options.output}", soft_wrap=True)
+        table.caption = f"{recording.lost:,} spikes of crowded steps are counted, but not in the raster."
+    finish(options, partial(save_figure, recording, connectivity.excitatory, model), table)
 
 
 def run_program(network: Network, argv: Sequence[str] | None = None) -> int:

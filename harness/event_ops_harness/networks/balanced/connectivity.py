@@ -12,7 +12,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from event_ops_harness.networks.balanced.model import BalancedParameters
+from event_ops_harness.networks.balanced.network import BalancedParameters
 
 DRAWS_AT_ONCE = 1 << 22
 COMPRESSED = (

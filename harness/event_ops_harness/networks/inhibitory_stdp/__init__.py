@@ -4,10 +4,6 @@
 
 | file            | answers                                                           |
 |-----------------|-------------------------------------------------------------------|
-| model.py        | what are the parameters, and in which units?                      |
-| network.py      | what happens in one time step, and what does one synapse learn?   |
-| simulation.py   | how is a network drawn and run, and what is kept of it?           |
-| figure.py       | rates over time, rasters before and after, weights                |
-| cli.py          | the program, from its options to the figure                       |
-| rivals/         | the same in Brian2, for the benchmark and for its statistics      |
+| network.py      | the parameters, one time step, what a synapse learns, a run       |
+| __main__.py     | the program, from its options to the figure                       |
 """

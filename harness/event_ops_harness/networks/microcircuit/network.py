@@ -8,7 +8,7 @@ looks the same later.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,19 +16,31 @@ import numpy as np
 
 import event_ops
 from event_ops.kernels.reference.spiking import Surrogate
-from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Connectivity, Drawing, key_of
+from event_ops_harness.networks.microcircuit.connectivity import (
+    BACKGROUND,
+    PULSE,
+    Connectivity,
+    Drawing,
+    key_of,
+)
 from event_ops_harness.networks.microcircuit.delivery import (
     Synapses,
     delivered,
     empty_history,
     no_spikes,
 )
-from event_ops_harness.networks.microcircuit.inputs import Pulse, background_of
 from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
-from event_ops_harness.networks.shared.simulation import Spikes
+from event_ops_harness.networks.shared.simulation import Recorder, Recording, Spikes
+from event_ops_harness.networks.shared.simulation import simulate as run
 
 OPERATORS = ("lif_expsyn_step", "compact_event_arrivals", "poisson_input", "spike_compact")
+
+
+# (factor of the drive, seed, step, current of each neuron in pA) -> this with what it adds
+Background = Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]
+# step -> how often each thalamic neuron spikes in it
+Pulse = Callable[[jax.Array], jax.Array]
 
 
 class State(NamedTuple):
@@ -172,3 +184,49 @@ def catalog_step(
         return state, Spikes(*event_ops.spike_compact(spikes, capacity=room, backend=backend))
 
     return step
+
+
+def background_of(model: Microcircuit, backend: str | None) -> Background:
+    """Return the Poisson drive of every neuron; nothing with the constant drive."""
+    rates = model.per_neuron(model.external_rates)
+    if not rates.any():
+        return lambda drive, seed, t, I_syn: I_syn
+    mean = rates * model.dt * 1e-3
+
+    def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
+        return event_ops.poisson_input(
+            model.weight_ext * drive, seed, t, mean=mean, initial=I_syn, backend=backend
+        )
+
+    return background
+
+
+def pulse_of(model: Microcircuit, seed: int, start: float | None, backend: str | None) -> Pulse | None:
+    """Return the spikes at `thalamic_rate` for `thalamic_duration` ms from `start` on; None: no pulse."""
+    if start is None:
+        return None
+    first, last = (round(t / model.dt) for t in (start, start + model.thalamic_duration))
+    mean = np.full(model.thalamic_neurons, model.thalamic_rate * model.dt * 1e-3)
+    key = np.uint32(key_of(seed, PULSE))
+
+    def pulse(t: jax.Array) -> jax.Array:
+        spikes = event_ops.poisson_input(np.float32(1), key, t, mean=mean, backend=backend)
+        return spikes * ((t >= first) & (t < last)).astype(spikes.dtype)
+
+    return pulse
+
+
+def recorder_of(model: Microcircuit, first_step: int = 0, capacity: int | None = None) -> Recorder:
+    """Record all spikes, up to `capacity` in a step: more of them are an error, never a loss."""
+    room = capacity_of(model.neurons) if capacity is None else capacity
+    return Recorder(model.neurons, room, refractory_steps=int(model.t_ref / model.dt), first_step=first_step)
+
+
+def simulate(
+    model: Microcircuit, step: Step, state: State, wiring: Wiring, *, capacity: int | None = None, **how: Any
+) -> tuple[State, Recording]:
+    """Run steps from `state`, whose arrays are donated; `how` is that of `shared.simulation.simulate`.
+
+    Raises SpikesLostError.
+    """
+    return run(step, state, wiring, recorder_of(model, int(state.t), capacity), **how)

@@ -1,15 +1,23 @@
-"""The table at the end of a simulation."""
+"""The tables at the end of a simulation, and the figure: a raster by layer, rates and CVs by population."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from rich.table import Table
 
 from event_ops_harness.networks.microcircuit.connectivity import Drawing
-from event_ops_harness.networks.microcircuit.model import FULL_RATES, POPULATIONS, Microcircuit
+from event_ops_harness.networks.microcircuit.model import EXCITATORY, FULL_RATES, POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import Wiring
-from event_ops_harness.networks.microcircuit.statistics import Spikes, neuron_cvs, neuron_rates
-from event_ops_harness.networks.shared.display import quantities
+from event_ops_harness.networks.microcircuit.statistics import Spikes, distributions, neuron_cvs, neuron_rates
+from event_ops_harness.networks.shared.display import (
+    EXCITATORY_COLOUR,
+    INHIBITORY_COLOUR,
+    quantities,
+    saved_figure,
+)
 from event_ops_harness.networks.shared.simulation import Recording
 from event_ops_harness.networks.shared.worker import peak_memory
 from ffi_bridge.operators import Explanation
@@ -78,3 +86,71 @@ def costs_table(costs: Costs, ran_on: list[Explanation]) -> Table:
         "backends": ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
     }
     return quantities(rows)
+
+
+SHOWN_SECONDS = 0.4  # the last ones
+SHOWN_NEURONS = 8000
+COLOURS = np.where(EXCITATORY, EXCITATORY_COLOUR, INHIBITORY_COLOUR)
+
+
+def save_figure(spikes: Spikes, model: Microcircuit, path: Path) -> None:
+    """Draw raster, rates and CVs into a PNG, or whatever Matplotlib writes for this suffix."""
+    with saved_figure(path, size=(12, 7), font_size=12) as figure:
+        grid = figure.add_gridspec(2, 2, width_ratios=[1.7, 1])
+        raster = figure.add_subplot(grid[:, 0])
+        rates, cvs = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+        draw_raster(raster, spikes, model)
+        found = distributions(spikes, model)
+        draw_boxes(rates, [found[name]["rate"] for name in POPULATIONS])
+        rates.plot(
+            FULL_RATES, range(len(POPULATIONS)), "D", ms=5, color="k", label="mean, NEST at full scale"
+        )
+        rates.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2, borderpad=0)
+        rates.set_xlabel("Rate (Hz)")
+        rates.set_xlim(left=0)
+        draw_boxes(cvs, [found[name]["cv"] for name in POPULATIONS])
+        cvs.set_xlabel("CV of intervals")
+        cvs.set_xlim(0, 1.25)
+        for axes, letter in ((raster, "a"), (rates, "b"), (cvs, "c")):
+            axes.set_title(letter, loc="left", fontweight="bold")
+
+
+def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
+    """Draw one row per neuron, layer 2/3 on top; of many neurons the same part of each population."""
+    seen = spikes.after(max(spikes.first, spikes.end - model.steps(SHOWN_SECONDS)))
+    stride = -(-model.neurons // SHOWN_NEURONS)
+    population = model.per_neuron(np.arange(len(POPULATIONS)))
+    shown = seen.ids % stride == 0
+    ids, times = seen.ids[shown], seen.times[shown] * model.dt
+    for i, colour in enumerate(COLOURS):
+        mine = population[ids] == i
+        axes.plot(times[mine], ids[mine], ".", ms=2.2, mew=0, color=colour, rasterized=True)
+    for label, colour in zip(("excitatory", "inhibitory"), COLOURS, strict=False):
+        axes.plot([], [], ".", ms=10, mew=0, color=colour, label=label)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, handletextpad=0, borderpad=0)
+    for edge in model.first[1:-1]:
+        axes.axhline(edge, color="0.85", linewidth=0.7, zorder=0)
+    axes.set_yticks((model.first[:-1] + model.first[1:]) / 2, POPULATIONS)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(model.neurons, 0)
+    axes.set_xlim(seen.first * model.dt, seen.end * model.dt)
+    axes.set_xlabel("Time (ms)")
+    axes.set_ylabel(f"Neuron (one of {stride} shown)" if stride > 1 else "Neuron")
+
+
+def draw_boxes(axes: Axes, values: Sequence[np.ndarray]) -> None:
+    """Draw a box per population, from quartile to quartile, whiskers from 5 to 95 %."""
+    drawn = axes.boxplot(
+        values,
+        positions=range(len(values)),
+        orientation="horizontal",
+        whis=(5, 95),
+        showfliers=False,
+        patch_artist=True,
+        widths=0.6,
+        medianprops={"color": "white"},
+    )
+    for box, colour in zip(drawn["boxes"], COLOURS, strict=True):
+        box.set(facecolor=colour, edgecolor=colour)
+    axes.set_yticks(range(len(values)), POPULATIONS)
+    axes.set_ylim(len(values) - 0.5, -0.5)

@@ -1,12 +1,15 @@
 """What a run shows at the end: a table of quantities, and a figure in the style of all networks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ffi_bridge import get_operator
@@ -35,6 +38,38 @@ def quantities(rows: Mapping[str, str], title: str | None = None) -> Table:
 def explanations(operators: Sequence[str], backend: str | None) -> list[Explanation]:
     """Say on which backend each operator runs, and why; raise what a call with `backend` would raise."""
     return [get_operator(name).explain(backend=backend) for name in operators]
+
+
+def with_backends(title: str, rows: Mapping[str, str], ran_on: list[Explanation]) -> Table:
+    """Return a table of quantities, and below them the backends."""
+    table = quantities(rows, title=title)
+    table.add_section()
+    for name, value, style in backend_rows(ran_on):
+        table.add_row(name, escape(value), style=style)
+    return table
+
+
+def backend_rows(ran_on: list[Explanation]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, text and style; operators with the same choice for the same reasons share their rows."""
+    if not ran_on:
+        yield "backend", "none: the step is one Numba kernel of its own", ""
+    alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for explanation in ran_on:
+        key = explanation.backend, explanation.why, explanation.others
+        alike.setdefault(key, []).append(explanation.operator)
+    for (backend, why, others), operators in alike.items():
+        yield "backend", f"{backend}: {why}\n({', '.join(operators)})", ""
+        for other, reason in others:
+            yield f"  not {other}", reason, "dim"
+
+
+def finish(options: argparse.Namespace, save: Callable[[Path], None], *tables: Table) -> None:
+    """Print the tables of a simulation, and save its figure where the options say."""
+    console = Console()
+    for table in tables:
+        console.print(table)
+    save(options.output)
+    console.print(f"Figure: {options.output}", soft_wrap=True)
 
 
 @contextmanager

@@ -14,14 +14,8 @@ import numba
 import numpy as np
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity
-from event_ops_harness.networks.balanced.simulation import capacity_of
-from event_ops_harness.networks.cuba.model import CubaParameters
-from event_ops_harness.networks.cuba.network import (
-    State,
-    Step,
-    Synapses,
-    drive_gains,
-)
+from event_ops_harness.networks.balanced.network import capacity_of
+from event_ops_harness.networks.cuba import CubaParameters, State, Step, Synapses, drive_gains
 from event_ops_harness.networks.shared.simulation import Spikes
 from ffi_bridge import numba_kernel
 
@@ -39,12 +33,14 @@ def fused_step(connectivity: Connectivity, model: CubaParameters) -> Step:
     vector, channels = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((n,), (2, n)))
     refractory = jax.ShapeDtypeStruct((n,), jnp.uint8)
     ids, count = (jax.ShapeDtypeStruct(shape, jnp.int32) for shape in ((capacity_of(n),), ()))
-    outs = (State._make((vector, refractory, channels)), Spikes._make((ids, count)))
+    outs = (vector, refractory, channels, ids, count)
     in_place = {i: i for i in range(len(State._fields))}
     call = numba_kernel(make_kernel(connectivity, model), outs, input_output_aliases=in_place)
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
-        return call(*state, *synapses)
+        *new, ids, count = call(*state, *synapses)
+        # The type of what is given: as a program, `cuba` is the module `__main__`, with a State of its own.
+        return type(state)(*new), Spikes(ids, count)
 
     return step
 

@@ -1,18 +1,55 @@
-"""One time step of the network, built from the catalog's operators."""
+"""The COBA network (Brette et al. 2007, benchmark 1): ``python -m event_ops_harness.networks.coba``.
 
+    C_m        dV/dt    = g_L * (E_L - V) + g_ex * (E_ex - V) + g_in * (E_in - V)   (V is held, refractory)
+    tau_syn_ex dg_ex/dt = -g_ex,    g_ex += weight_ex   at each excitatory spike
+    tau_syn_in dg_in/dt = -g_in,    g_in += weight_in   at each inhibitory spike
+
+Source: Brette et al. 2007, J. Comput. Neurosci. 23:349-398, benchmark 1. The membrane has 1 uF/cm2 and
+50 uS/cm2 there, of 20,000 um2: 200 pF and 10 nS. Nothing drives the network: it goes on by itself once it has
+begun. Its first state is that of R. Brette's program for the paper, ``COBA.py`` in Brian, but for g_ex_mean
+and g_in_sd, which are 40 and 120 nS there: neurons then begin to fire so nearly at once that some networks (4
+of 30 seeds here) fall silent after it, and with these none of 120. Conductances drawn below 0 are 0.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec as P
 
 import event_ops
+from event_ops_harness.networks.balanced.cli import Network, run_program
 from event_ops_harness.networks.balanced.connectivity import Connectivity
-from event_ops_harness.networks.balanced.simulation import capacity_of
-from event_ops_harness.networks.coba.model import CobaParameters
-from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
+from event_ops_harness.networks.balanced.network import BalancedParameters, capacity_of
+from event_ops_harness.networks.shared.blocks import AXIS, ONE_DEVICE, OneDevice, PackedBlocks
 from event_ops_harness.networks.shared.simulation import Spikes, Step
+
+
+@dataclass(frozen=True)
+class CobaParameters(BalancedParameters):
+    """Hold the parameters: times in ms, potentials in mV, conductances in nS, the capacitance in pF."""
+
+    unit: ClassVar[str] = "nS"
+
+    E_L: float = -60.0  # mV
+    weight_ex: float = 6.0  # nS per spike
+    weight_in: float = 67.0  # nS per spike
+    g_L: float = 10.0  # nS
+    C_m: float = 200.0  # pF: a membrane time constant of 20 ms
+    E_ex: float = 0.0  # mV
+    E_in: float = -80.0  # mV
+    V_mean: float = -65.0  # mV; this and all below: the first state is normal
+    V_sd: float = 5.0
+    g_ex_mean: float = 20.0  # nS
+    g_ex_sd: float = 15.0
+    g_in_mean: float = 200.0  # nS
+    g_in_sd: float = 200.0
+
 
 OPERATORS = ("lif_cond_exp_step", "csr_event_arrivals", "spike_compact")
 NEURON = ("tau_syn_ex", "tau_syn_in", "E_L", "g_L", "C_m", "E_ex", "E_in", "V_th", "V_reset", "dt")
@@ -90,3 +127,33 @@ def catalog_step(
         return State(V_m, refractory, g_ex, g_in), Spikes(*compact(spikes))
 
     return step
+
+
+STATE: Any = State._make([P(AXIS)] * len(State._fields))  # how its arrays are split
+
+
+class Blocks(PackedBlocks):
+    """Split all arrays of the state, and the matrix of each channel by target."""
+
+    def connect(self, connectivity: Connectivity) -> tuple[event_ops.ShardedCSR, ...]:
+        columns = self.size * self.devices
+        starts = range(0, columns + 1, self.size)
+        matrices = channels(connectivity, columns)
+        return tuple(event_ops.shard_csr(A.T, self.mesh, AXIS, starts=starts) for A in matrices)
+
+    def split(self, state: State, wiring: tuple[event_ops.ShardedCSR, ...]) -> tuple[Any, Any]:
+        return STATE, P(AXIS)
+
+    def local(self, wiring: tuple[event_ops.ShardedCSR, ...]) -> Synapses:
+        return Synapses(*(A.local().T for A in wiring))
+
+
+COBA: Final = Network("coba", CobaParameters(), OPERATORS, catalog_step, initial_state, on_device, Blocks)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return run_program(COBA, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
