@@ -11,9 +11,8 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
 
-from event_ops_harness.gpu.by_brainevent import OUTPUT, THEIRS, beside, pairs
+from event_ops_harness.gpu.by_brainevent import OUTPUT, THEIRS, beside, compiled, pairs
 from event_ops_harness.gpu.counters import CountedLaunch, row_of
-from event_ops_harness.gpu.nvrtc import compiled
 from ptx_on_cpu import Module
 from ptx_on_cpu.counters import resources_of
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import jax
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.gpu.timing import gpu
 from event_ops_harness.results import RESULTS, write_found
 
 ROOT: Final = Path(__file__).parents[3]
@@ -68,13 +68,21 @@ STEPS: Final = {
     "launch": Step((sys.executable, "-m", "event_ops_harness.gpu.launch"), 120),
     "products": Step((sys.executable, "-m", "event_ops_harness.gpu.products"), 300),
     "catalog": Step((sys.executable, "-m", "event_ops_harness.gpu.catalog"), 600),
-    "microcircuit": Step((sys.executable, "-m", "event_ops_harness.gpu.microcircuit"), 300),
-    "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.cuba"), 180),
+    "microcircuit": Step((sys.executable, "-m", "event_ops_harness.gpu.networks", "microcircuit"), 300),
+    "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.networks", "cuba"), 180),
     "hardware": Step((sys.executable, "-m", "event_ops_harness.gpu.hardware"), 300),
     "emulated": Step((sys.executable, "-m", "event_ops_harness.gpu.compare"), 600),
     "memcheck": Step.sanitized("memcheck"),
     "racecheck": Step.sanitized("racecheck"),
 }
+
+
+def gpu() -> Any:
+    """Return JAX's first NVIDIA GPU, or None."""
+    try:
+        return jax.devices("cuda")[0]
+    except RuntimeError:
+        return None
 
 
 def run(step: Step) -> dict[str, Any]:

@@ -21,8 +21,7 @@ import numpy as np
 from event_ops.discover import operators
 from event_ops_harness.bench.steps import EVENT_BANK, Problem, largest, make_problem
 from event_ops_harness.bench.traffic import bytes_moved
-from event_ops_harness.gpu.kernels import recorded
-from event_ops_harness.gpu.timing import copy_bandwidth, us_per_call
+from event_ops_harness.gpu.kernels import copy_bandwidth, recorded, us_per_call
 
 REFERENCE = "reference"
 CALLS = 20  # in one loop
@@ -39,7 +38,8 @@ def loop_of(problem: Problem, function: Callable[..., Any]) -> Run:
     bank = None if varying is None else jnp.asarray(problem.bank)
 
     def call(t: Any, state: Any, args: list[Any], bank: Any) -> list[Any]:
-        # The barrier makes a call depend on the one before: XLA would do the same one once for all.
+        # Not the loop of `bench.steps`: its number of steps is an argument, for which a GPU would have to ask
+        # the host at each. The barrier makes a call depend on the one before: XLA would do one once for all.
         args, state = jax.lax.optimization_barrier((args, state))
         for i, out in carried.items():
             args[i] = state[out]
@@ -79,6 +79,7 @@ def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: 
     named = {(problem.name, backend): run for (problem, backend), run in zip(members, runs, strict=True)}
     able = {name: run for name, run in named.items() if callable(run)}
     busy = dict(zip(able, recorded(list(able.values())), strict=True))
+    calls = {name: took / CALLS for name, took in us_per_call(able).items()}
     for problem, backend in members:
         case, run = problem.name, named[problem.name, backend]
         who = "us" if backend == backends_of(problem)[0] else f"{backend} us"
@@ -86,7 +87,7 @@ def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: 
             found[f"{case}, {who}"] = run
             continue
         us = sum(x.us for x in busy[case, backend].values()) / CALLS
-        found |= {f"{case}, {who}": us_per_call(run) / CALLS, f"{case}, GPU busy, {who}": us}
+        found |= {f"{case}, {who}": calls[case, backend], f"{case}, GPU busy, {who}": us}
         if who == "us":
             moved = bytes_moved(problem.operator, problem.args, problem.kwargs)
             found[f"{case}, GPU busy, share"] = moved / (us * 1e-6) / bandwidth

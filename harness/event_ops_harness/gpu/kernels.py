@@ -1,9 +1,11 @@
-"""What a GPU does during some work: its kernels and copies by name, as JAX's profiler records them."""
+"""How long work takes on a GPU, by the benchmarks' clock, and what the GPU does in it, by JAX's profiler."""
 
 from __future__ import annotations
 
+import statistics
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +14,12 @@ import jax.numpy as jnp
 from jax.profiler import ProfileData
 from numba import cuda
 
+from event_ops_harness.bench.timing import repeated, times_per_step
 from ffi_bridge import numba_cuda_kernel
 
+COPY_BYTES = 1 << 30
+ROUNDS = 5
+BUDGET = 1.0  # seconds of each work over all rounds
 Work = Callable[[], Any]
 
 
@@ -66,3 +72,46 @@ def _by_work(profile: Any) -> list[dict[str, Recorded]]:
             count, us = found[-1].get(event.name, Recorded(0, 0.0))
             found[-1][event.name] = Recorded(count + 1, us + event.duration_ns / 1e3)
     return [dict(sorted(of_work.items(), key=lambda item: -item[1].us)) for of_work in found]
+
+
+def made(makers: Mapping[str, Callable[[], Work]]) -> tuple[dict[str, Work], dict[str, str]]:
+    """Make each work and do it once; return those that can be done, and why the others fail."""
+    works: dict[str, Work] = {}
+    failed: dict[str, str] = {}
+    for name, make in makers.items():
+        try:
+            work = make()
+            jax.block_until_ready(work())
+            works[name] = work
+        except Exception as error:  # whatever a rival raises, the other rows stand
+            failed[name] = f"failed: {type(error).__name__}: {str(error)[:200]}"
+    return works, failed
+
+
+def us_per_call(works: Mapping[Any, Work]) -> dict[Any, float]:
+    """Return the microseconds until one call of each is done, by the benchmarks' clock: medians, in turns.
+
+    Each has been called before, and is compiled.
+    """
+    runs = {name: repeated(partial(_done, work)) for name, work in works.items()}
+    times = times_per_step(runs, rounds=ROUNDS, budget=BUDGET)
+    return {name: statistics.median(seconds) * 1e6 for name, seconds in times.items()}
+
+
+def _done(work: Work) -> Any:
+    return jax.block_until_ready(work())
+
+
+def looped(step: Callable[[Any], Any], start: Any, steps: int, options: dict[str, Any]) -> Work:
+    """Return `steps` steps in a `lax.fori_loop`, which is one program, compiled with `options`."""
+    run = jax.jit(
+        lambda state: jax.lax.fori_loop(0, steps, lambda _, s: step(s), state), compiler_options=options
+    )
+    return lambda: run(start)
+
+
+def copy_bandwidth() -> float:
+    """Return the bytes per second that a copy of 1 GiB reads and writes: no kernel moves more."""
+    x, copy = jnp.zeros(COPY_BYTES // 4, jnp.float32), jax.jit(lambda x: x + 1.0)
+    works, _ = made({"copy": lambda: lambda: copy(x)})
+    return 2 * COPY_BYTES / (us_per_call(works)["copy"] * 1e-6)

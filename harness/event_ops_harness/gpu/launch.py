@@ -3,12 +3,17 @@
 The floor is `cuLaunchKernel` of the same kernel in a loop of machine code.
 """
 
+# Warp's annotations are calls.
+# pyright: reportInvalidTypeForm=false
+
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import struct
-from functools import cache, reduce
+from collections.abc import Callable
+from functools import cache, partial, reduce
 from typing import Any
 
 import jax
@@ -18,11 +23,12 @@ import numpy as np
 from numba import cuda, types
 from numba.extending import intrinsic
 
-from event_ops_harness.gpu.rivals import launch_rivals, measured
-from event_ops_harness.gpu.timing import us_per_call, us_per_step
+from event_ops_harness.gpu.kernels import Work, looped, made, us_per_call
 from ffi_bridge import graph_options, numba_cuda_kernel
 from ffi_bridge.cuda import LAUNCH_TYPE, cuda_driver
 from ffi_bridge.numba_cuda import array_type, compile_kernel
+
+Step = Callable[[Any], Any]
 
 N = 4096
 STEPS = 10_000
@@ -68,8 +74,8 @@ def bare_loop(function: int, kernel: int, parameters: int, times: int) -> int:
     return status
 
 
-def bare_us() -> float:
-    """Time one launch of a loop without XLA, in microseconds, until the device has done them all."""
+def bare() -> Work:
+    """Return STEPS launches in a loop without XLA, until the device has done them all."""
     driver = cuda_driver()
     array = array_type("add_one", "x", np.dtype(np.float32), 1, readonly=False)
     kernel = driver.load(compile_kernel(add_one, [array, array], driver.capability), 0)
@@ -90,55 +96,78 @@ def bare_us() -> float:
             raise RuntimeError(f"cuLaunchKernel failed with {status}")
         return status
 
-    return us_per_call(work) / STEPS
+    return work
 
 
-def rivals(x: jax.Array) -> dict[str, Any]:
-    """Time the same kernel by other bridges: a step of a loop, and a jitted call."""
-    found: dict[str, Any] = {}
-    for name, make in launch_rivals(add_one, N).items():
-        step = cache(make)  # within `measured`, so that a rival that cannot be made says why in its rows
-        found |= measured(f"{name} in a loop, us a step", lambda: us_per_step(step(), x, RIVAL_STEPS, {}))  # noqa: B023
-        found |= measured(f"{name}, one jitted call, us", lambda: _jitted_us(step(), x))  # noqa: B023
-    return found
+def rivals(size: int) -> dict[str, Callable[[], Step]]:
+    """Return, by name, makers of `x + 1` for `size` floats by one launch of another bridge.
+
+    BrainEvent's bridge needs a name that NumPy 2.5 dropped, which ffi_bridge puts back.
+    """
+
+    def by_brainevent() -> Step:
+        be = importlib.import_module("brainevent")
+        return be.numba_cuda_kernel(add_one, jax.ShapeDtypeStruct((size,), jnp.float32), launch_dims=size)
+
+    return {"BrainEvent's bridge": by_brainevent, "Warp's jax_kernel": warp_step}
 
 
-def _jitted_us(step: Any, x: jax.Array) -> float:
+def warp_step() -> Step:
+    """Make `x + 1` with Warp's own bridge to JAX."""
+    wp = importlib.import_module("warp")
+
+    @wp.kernel(enable_backward=False)
+    def add_one(x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32)):
+        i = wp.tid()
+        y[i] = x[i] + 1.0
+
+    run = wp.jax_kernel(add_one)
+    return lambda x: run(x)[0]
+
+
+def jitted(step: Step, x: jax.Array) -> Work:
+    """Return one jitted call of a step."""
     call = jax.jit(step)
-    return us_per_call(lambda: call(x))
+    return lambda: call(x)
 
 
-def several(step: Any) -> Any:
+def several(step: Step) -> Step:
     """Return IN_A_STEP of the steps, one after another."""
     return lambda x: reduce(lambda x, _: step(x), range(IN_A_STEP), x)
 
 
-def main() -> None:
-    """Print the figures as one line of JSON."""
-    out = jax.ShapeDtypeStruct((N,), jnp.float32)
+def programs(x: jax.Array) -> dict[str, tuple[Callable[[], Work], int]]:
+    """Return, by name, makers of what is timed, and how many launches each has."""
+    out, graph = jax.ShapeDtypeStruct((N,), jnp.float32), graph_options()
     ours = numba_cuda_kernel(add_one, out, launch_dims=N)
     in_place = numba_cuda_kernel(add_one, out, launch_dims=N, input_output_aliases={0: 0})
-    x = jnp.zeros(N, jnp.float32)
-    graph = graph_options()
     # XLA would fuse additions of several steps into one kernel: an optimisation barrier keeps them apart.
-    xla = lambda x: jax.lax.optimization_barrier(x + 1)  # noqa: E731
-    found = {
-        "bare cuLaunchKernel, us": bare_us(),
-        "ours in a loop, us a step": us_per_step(ours, x, STEPS, {}),
-        "ours in a graph, us a step": us_per_step(ours, x, STEPS, graph),
-        "ours in place in a loop, us a step": us_per_step(in_place, x, STEPS, {}),
-        "ours in place in a graph, us a step": us_per_step(in_place, x, STEPS, graph),
-        "ours, one of ten in a step, us": us_per_step(several(in_place), x, STEPS, {}) / IN_A_STEP,
-        "XLA add, one of ten in a step, us": us_per_step(several(xla), x, STEPS, {}) / IN_A_STEP,
-        "XLA add in a loop, us a step": us_per_step(xla, x, STEPS, {}),
-        "XLA add in a graph, us a step": us_per_step(xla, x, STEPS, graph),
-        "ours, one jitted call, us": _jitted_us(ours, x),
-        "XLA add, one jitted call, us": _jitted_us(lambda x: x + 1, x),
-    } | rivals(x)
-    expected = np.asarray(x) + STEPS
-    run = jax.jit(lambda x: jax.lax.fori_loop(0, STEPS, lambda _, s: ours(s), x), compiler_options=graph)
-    np.testing.assert_array_equal(run(x), expected)
-    print(json.dumps(found))
+    xla: Step = lambda x: jax.lax.optimization_barrier(x + 1)  # noqa: E731
+    found: dict[str, tuple[Callable[[], Work], int]] = {"bare cuLaunchKernel, us": (bare, STEPS)}
+    for name, step in (("ours", ours), ("ours in place", in_place), ("XLA add", xla)):
+        for where, options in (("a loop", {}), ("a graph", graph)):
+            found[f"{name} in {where}, us a step"] = partial(looped, step, x, STEPS, options), STEPS
+    for name, step in (("ours", in_place), ("XLA add", xla)):
+        make = partial(looped, several(step), x, STEPS, {})
+        found[f"{name}, one of ten in a step, us"] = make, STEPS * IN_A_STEP
+    for name, step in (("ours", ours), ("XLA add", lambda x: x + 1)):
+        found[f"{name}, one jitted call, us"] = partial(jitted, step, x), 1
+    for name, make in rivals(N).items():
+        step = cache(make)  # made within `made`, so that a rival that cannot be says why in its rows
+        loop = lambda step=step: looped(step(), x, RIVAL_STEPS, {})  # noqa: E731
+        found[f"{name} in a loop, us a step"] = loop, RIVAL_STEPS
+        found[f"{name}, one jitted call, us"] = (lambda step=step: jitted(step(), x)), 1
+    return found
+
+
+def main() -> None:
+    """Print the figures as one line of JSON."""
+    x = jnp.zeros(N, jnp.float32)
+    timed = programs(x)
+    works, failed = made({name: make for name, (make, _) in timed.items()})
+    found = {name: us / timed[name][1] for name, us in us_per_call(works).items()}
+    np.testing.assert_array_equal(works["ours in a graph, us a step"](), np.asarray(x) + STEPS)
+    print(json.dumps(found | failed))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@ import numpy as np
 from jax.experimental import sparse
 
 import event_ops
-from event_ops_harness.gpu.kernels import Work, recorded
-from event_ops_harness.gpu.rivals import event_rival
-from event_ops_harness.gpu.timing import copy_bandwidth
+from event_ops_harness.gpu.kernels import Work, copy_bandwidth, recorded
+from event_ops_harness.gpu.kernels import made as able
 
 SHAPES = ((1000, 2000, 100), (100_000, 100_000, 100), (1_000_000, 1_000_000, 10), (20_000, 200_000, 1000))
 NEURONS, DEGREE = 100_000, 100
@@ -72,6 +71,13 @@ def repeated(xp: Any, work: Callable[[], Any]) -> Work:
         xp.cuda.Device().synchronize()
 
     return run
+
+
+def event_rival(parts: Parts, n: int) -> Callable[[Any], Any]:
+    """Return BrainEvent's `spikes @ A`, on the CUDA kernel that it chooses."""
+    be = importlib.import_module("brainevent")
+    held = be.CSR(parts, shape=(n, n))
+    return jax.jit(lambda spikes: be.BinaryArray(spikes) @ held)
 
 
 def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Work]]:
@@ -142,15 +148,8 @@ def in_us(name: str) -> str:
 
 def busy(made: dict[str, Callable[[], Work]]) -> dict[str, Any]:
     """Return microseconds of the GPU for one call of each; in place of one that fails, why."""
-    found: dict[str, Any] = {}
-    works: dict[str, Work] = {}
-    for name, make in made.items():
-        try:
-            works[name] = make()
-            works[name]()
-        except Exception as error:  # whatever a rival raises, the other rows stand
-            works.pop(name, None)
-            found[in_us(name)] = f"failed: {type(error).__name__}: {str(error)[:200]}"
+    works, failed = able(made)
+    found: dict[str, Any] = {in_us(name): why for name, why in failed.items()}
     for name, kernels in zip(works, recorded(list(works.values())), strict=True):
         found[in_us(name)] = sum(kernel.us for kernel in kernels.values()) / CALLS
     return found

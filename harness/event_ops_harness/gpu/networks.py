@@ -1,0 +1,125 @@
+"""Time networks on the GPU, with and without CUDA graphs: `cuba` or `microcircuit`.
+
+They are timed as the workers of their benchmarks time them: a stretch after the other, of which spikes are
+counted. Rates are those of the last stretch, in spikes per neuron and second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from event_ops_harness.networks import cuba
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.microcircuit import network as microcircuit
+from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.shared.simulation import Step
+from event_ops_harness.networks.shared.worker import counting_scan, timed
+from ffi_bridge import graph_options
+
+NEURONS = 4000  # of CUBA
+SCALES = (0.1, 1.0)  # of the microcircuit
+SECONDS = 1.0  # of model time in a stretch
+STRETCHES = 3  # that are measured, after one that is not
+SEED = 1
+
+
+def stretches(
+    step: Step, steps: int, begin: Callable[[], Any], wiring: Any
+) -> dict[str, tuple[float, float]]:
+    """Return, with each kind of launches, the median seconds of a stretch, and the spikes of the last one."""
+    found: dict[str, tuple[float, float]] = {}
+    for how, options in (("no graph", {}), ("graph", graph_options())):
+        state = begin()
+        program = counting_scan(step, steps, state, wiring, compiler_options=options)
+        measured: list[dict[str, float]] = []
+        for _ in range(1 + STRETCHES):
+            state, stretch = timed(program, state, wiring)
+            measured.append(stretch)
+        seconds = statistics.median(stretch["seconds"] for stretch in measured[1:])
+        found[how] = seconds, measured[-1]["spikes"]
+    return found
+
+
+def balanced(seconds: float) -> dict[str, float]:
+    """Time the CUBA network."""
+    model = cuba.CubaParameters()
+    connectivity = random_connectivity(NEURONS, model, seed=0)
+    step, steps = cuba.catalog_step(connectivity, model, None), model.steps(seconds)
+
+    def begin() -> cuba.State:
+        return cuba.initial_state(connectivity, model, seed=0)
+
+    found: dict[str, float] = {}
+    for how, (took, spikes) in stretches(step, steps, begin, cuba.on_device(connectivity)).items():
+        found[f"CUBA {NEURONS}, {how}, us a step"] = took / steps * 1e6
+        found["spikes per neuron and second"] = spikes / NEURONS / seconds
+    return found
+
+
+def simulated(scale: float, seconds: float) -> dict[str, Any]:
+    """Build the microcircuit once, and time it."""
+    model = Microcircuit(N_scaling=scale, K_scaling=scale)
+    started = time.perf_counter()
+    connectivity = recurrent_connectivity(model, SEED)
+    built = time.perf_counter() - started
+    wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
+    steps, name = model.steps(seconds), f"microcircuit {scale:g}"
+    step = microcircuit.catalog_step(model, None)
+    found: dict[str, Any] = {f"{name}, synapses": connectivity.synapses, f"{name}, s to build": built}
+    measured = stretches(step, steps, lambda: microcircuit.initial_state(model, SEED), wiring)
+    for how, (took, spikes) in measured.items():
+        found[f"{name}, {how}, us a step"] = took / steps * 1e6
+        found[f"{name}, {how}, times real time"] = took / seconds
+        found[f"{name}, {how}, Hz"] = spikes / model.neurons / seconds
+    return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
+
+
+def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
+    """Return the rate of each population after half a second."""
+    move, steps = microcircuit.dynamics(model, None), model.steps(seconds)
+
+    def step(carry: Any, _: Any) -> tuple[Any, None]:
+        state, spikes = move(carry[0], wiring)
+        return (state, carry[1] + spikes.astype(jnp.int32)), None
+
+    def run(state: Any) -> Any:
+        counts = jnp.zeros(model.neurons, jnp.int32)
+        return jax.lax.scan(step, (state, counts), length=steps)[0]
+
+    program = jax.jit(run)
+    state, _ = program(microcircuit.initial_state(model, SEED))
+    counts = jax.device_get(program(state)[1])
+    ends = model.first
+    return {
+        f"{population}, Hz": float(counts[low:high].mean() / seconds)
+        for population, low, high in zip(POPULATIONS, ends[:-1], ends[1:], strict=True)
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print the figures as one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("network", choices=("cuba", "microcircuit"))
+    parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    options = parser.parse_args(argv)
+    found: dict[str, Any] = {}
+    if options.network == "cuba":
+        found = balanced(options.seconds)
+    else:
+        for scale in options.scales:
+            found |= simulated(scale, options.seconds)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
