@@ -9,7 +9,6 @@ from unittest import mock
 
 import jax
 
-from event_ops_harness.conformance.equations import equations
 from ffi_bridge import XLACustomKernel
 from ffi_bridge.operators import Call, concrete
 
@@ -33,3 +32,14 @@ def have_derivatives(f: Callable[..., Any], args: Sequence[Any]) -> bool:
     """Return whether a kernel that `f` calls has derivatives of its own; trace `f` within `without_rules`."""
     called = equations(jax.make_jaxpr(f)(*args).jaxpr, "native_kernel")
     return any(equation.params["kernel"].has_derivatives for equation in called)
+
+
+def equations(jaxpr: Any, name: str) -> Iterator[Any]:
+    """Yield the equations of the primitive `name`, in a program and in those that it calls."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == name:
+            yield equation
+        inner = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns"))
+        for closed in inner:
+            if hasattr(closed, "eqns"):
+                yield from equations(closed, name)
