@@ -1,8 +1,4 @@
-"""Every task of this repository, one session each: `nox -l` lists them, `nox -s NAME` runs one.
-
-Sessions install what `ci/constraints/` pins, but `minimums` the oldest versions that the distributions allow,
-and `newest` the newest. What follows `--` goes to the program that a session runs.
-"""
+"""Every task, one session each: `nox -l` lists them; what follows `--` goes to the program that one runs."""
 
 import shutil
 import sys
@@ -62,6 +58,13 @@ def tests(session: nox.Session) -> None:
     marked(session, QUICK)
 
 
+@nox.session(default=False)
+def operator(session: nox.Session) -> None:
+    """Check an operator of the catalog, `-- NAME`: its cells, also on an emulated GPU, and its tests."""
+    install(session, *workspace("numba", "warp", "test"))
+    session.run("python", "harness/conformance/one_operator.py", *session.posargs)
+
+
 @nox.session(default=False, python=SUPPORTED)
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
@@ -108,8 +111,8 @@ def mutation(session: nox.Session) -> None:
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
     install(session, *workspace("numba", "warp", "test"), *group("layers"))
-    layers, libraries = "omp workqueue tbb", shared_libraries(session)
-    env = {"LD_LIBRARY_PATH": libraries, "NUMBA_THREADING_LAYER_PRIORITY": layers}
+    env = {"NUMBA_THREADING_LAYER_PRIORITY": "omp workqueue tbb"}
+    env["LD_LIBRARY_PATH"] = shared_libraries(session)
     pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise", env=env)
 
 
@@ -137,10 +140,9 @@ def matrix(session: nox.Session) -> None:
     """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
     install(session, *workspace("numba"))
     shutil.rmtree(CELLS, ignore_errors=True)
-    for name, row in WITHOUT_GPU.items():
-        if row["python"] in HERE:
-            one = (sys.executable, "-m", "nox", "-s", f"conformance({name})", "--")
-            session.run(*one, *session.posargs, external=True, success_codes=[0, 1])
+    for name in (name for name, row in WITHOUT_GPU.items() if row["python"] in HERE):
+        one = (sys.executable, "-m", "nox", "-s", f"conformance({name})", "--")
+        session.run(*one, *session.posargs, external=True, success_codes=[0, 1])
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
@@ -177,19 +179,20 @@ def gpu(session: nox.Session) -> None:
         session.notify(f"conformance({able})", session.posargs)
         return
     install(session, *workspace("cuda13", "warp", "test"))
-    python = str(Path(session.bin).resolve() / "python")
-    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": python}, external=True)
+    session.run(
+        "ci/gpu.sh", *session.posargs, env={"PYTHON": f"{Path(session.bin).resolve()}/python"}, external=True
+    )
 
 
 @nox.session(default=False)
 def counters(session: nox.Session) -> None:
     """Count what the CUDA kernels do; `-- --operators NAME`: of some; `-- brainevent`: theirs beside ours."""
     install(session, *workspace("numba", "warp", "test"))
-    if session.posargs[:1] == ["brainevent"]:
+    theirs = session.posargs[:1] == ["brainevent"]
+    if theirs:
         install(session, "--no-deps", "brainevent; python_version >= '3.12'")  # its sources alone
-        session.run("python", "-m", "event_ops_harness.gpu.by_brainevent", *session.posargs[1:])
-    else:
-        session.run("python", "-m", "event_ops_harness.gpu.count_catalog", *session.posargs)
+    module = "by_brainevent" if theirs else "count_catalog"
+    session.run("python", "-m", f"event_ops_harness.gpu.{module}", *session.posargs[int(theirs) :])
 
 
 @nox.session(default=False, python=SUPPORTED[0])
@@ -232,11 +235,10 @@ def types(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
     install(session, *workspace("numba", "warp", "test", "enzyme"), *group("docs"), *group("guides"))
-    site, doctrees = ROOT / "build" / "docs", ROOT / "build" / "doctrees"
-    shutil.rmtree(site, ignore_errors=True)
+    shutil.rmtree(ROOT / "build" / "docs", ignore_errors=True)
     kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
-    session.run("sphinx-build", "-WE", "--keep-going", "-d", str(doctrees), "docs", str(site), env=kernels)
-    session.run("python", "docs/_ext/links.py", str(site))
+    session.run("sphinx-build", "-WE", "--keep-going", "-d", "build/trees", "docs", "build/docs", env=kernels)
+    session.run("python", "docs/_ext/links.py", "build/docs")
     session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
 
 
