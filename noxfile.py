@@ -176,12 +176,10 @@ def gpu(session: nox.Session) -> None:
     """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
     if not Path("/proc/driver/nvidia/version").exists():  # of the driver
         able = next(n for n, r in WITHOUT_GPU.items() if r["platform"] == EMULATED and r["python"] in HERE)
-        session.notify(f"conformance({able})", session.posargs)
-        return
+        return session.notify(f"conformance({able})", session.posargs)
     install(session, *workspace("cuda13", "warp", "test"))
-    session.run(
-        "ci/gpu.sh", *session.posargs, env={"PYTHON": f"{Path(session.bin).resolve()}/python"}, external=True
-    )
+    python = Path(session.bin).resolve() / "python"
+    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": str(python)}, external=True)
 
 
 @nox.session(default=False)

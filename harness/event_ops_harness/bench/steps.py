@@ -58,7 +58,7 @@ class Problem:
 
     @property
     def per(self) -> str:
-        """Say what is timed: a "call" from Python, or a "step" of a loop."""
+        """Name the unit that is timed: a "call" from Python, or a "step" of a loop."""
         return "call" if self.varying is None and not self.carried else "step"
 
     @functools.cached_property
@@ -68,7 +68,7 @@ class Problem:
 
     @functools.cached_property
     def bank(self) -> np.ndarray:
-        """Return the events of `EVENT_BANK` steps, those of the case first."""
+        """Return the events of `EVENT_BANK` steps, beginning with the case's events."""
         rng = np.random.default_rng(1)
         assert self.varying is not None, "only events vary from step to step"
         events = self.args[self.varying]
@@ -76,7 +76,7 @@ class Problem:
 
 
 def named(operator: Operator, case: Case) -> str:
-    """Return the name of what is measured: operator, case, dtype."""
+    """Return the name of a case that is measured: operator, case, dtype."""
     return f"{operator.name} {case.name} {operator.dtypes[0]}"
 
 
@@ -184,7 +184,7 @@ def _events(problem: Problem, bank: Any, t: Any) -> Any:
 
 
 def start(problem: Problem, shapes: list[Any]) -> Any:
-    """Return the state before the first step: the carried inputs, and zeros for the other outputs."""
+    """Return the state before the first step: the carried inputs, and zeros for all further outputs."""
     held = {i: jnp.array(problem.args[i]) for i in problem.carried}
     others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
     return held, others

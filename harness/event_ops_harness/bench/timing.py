@@ -17,7 +17,7 @@ PAUSE = 0.1  # s, after a step that fills a turn: memory that it frees slows who
 
 @dataclass(frozen=True)
 class Steps:
-    """Hold work that is done many times in one call, such as in a loop in machine code.
+    """Hold work that is done many times in one call, for example in a loop in machine code.
 
     Args:
         run: does so many steps to the end, and returns the last result.
@@ -78,7 +78,7 @@ def repeated(work: Work) -> Run:
 
 
 def _calibrated(run: Run, seconds: float) -> tuple[int, float]:
-    """Return how many steps fill so many seconds, and how long one takes; one alone is mostly the call."""
+    """Return how many steps fill `seconds`, and how long one takes; one alone is mostly the call."""
     steps = 1
     while True:
         each = max(_time(run, steps), 1e-7)

@@ -1,4 +1,4 @@
-"""Count the bytes and operations of a call, and time how fast the STREAM triad moves its own bytes."""
+"""Count the bytes and operations of a call, and time the bandwidth of the STREAM triad."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
 
 
 def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: Say) -> list[str]:
-    """Return those of `names` that give what the reference gives, not far slower than the first."""
+    """Return the backends of `names` that agree with the reference and are not far slower than the first."""
     rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
     expected = jax.tree.map(np.asarray, calls["reference"](*problem.on_device))
     able: list[str] = []

@@ -1,4 +1,4 @@
-"""Choose what tuning measures, and make the rows of a tuning table out of measured cases.
+"""Choose the cases that tuning measures, and make the rows of a tuning table out of them.
 
 Measured are cases of all sizes, each at several densities of events. Of two measured sizes of one signature
 the nearer one decides, by ratio: rows meet at the geometric mean. But where nothing that was measured lies on
@@ -32,7 +32,7 @@ APART: Final = 4  # the factor in elements between two cases of one signature
 
 
 def cases(operator: Operator) -> Iterator[Case]:
-    """Yield the benchmark cases, and the first other one of each size, where a benchmark has its signature.
+    """Yield the benchmark cases, and the first further one of each size, where a benchmark has its signature.
 
     Sizes count as one within a factor of `APART`. Without a benchmark there would be nothing but small sizes.
     """
@@ -51,7 +51,7 @@ def cases(operator: Operator) -> Iterator[Case]:
 
 
 def signature_of(problem: Problem) -> Signature:
-    """Return what the bridge sees of the call that the operator makes of its own kernel."""
+    """Return the signature that the bridge sees when the operator calls its kernel."""
     name = problem.operator.name
     jaxpr = jax.make_jaxpr(functools.partial(problem.operator.function, **problem.kwargs))(*problem.args)
     equation = next(equations(jaxpr.jaxpr, name), None)
@@ -104,7 +104,7 @@ class Measured:
 
 
 def lead(first: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return how many times as fast `other` is, from times of both; None unless by `MARGIN` beyond noise."""
+    """Return how many times as fast the second sample is; None unless by `MARGIN` beyond noise."""
     found = change(first, other, ALPHA)
     return 1 / found.ratio if found.high * MARGIN < 1 else None
 

@@ -1,4 +1,4 @@
-"""Test operators, those of the catalog and anybody else's, for what every operator must have.
+"""Test operators, of the catalog or anybody else's, for the properties that every operator must have.
 
 `check_operator` runs it from Python, `pytest --operators MODULE` as tests.
 """

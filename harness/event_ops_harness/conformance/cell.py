@@ -61,7 +61,7 @@ class Cell:
         return "-".join([*parts, self.prop.name])
 
     def check(self) -> None:
-        """Raise an exception that shows what is wrong, unless the operator has the property."""
+        """Raise an exception that shows the defect, unless the operator has the property."""
         with types_of(self.dtype, self.index_dtype):
             self.prop.check(_trial(self.operator, self.backend, self.case, self.dtype, self.index_dtype))
 
@@ -107,7 +107,7 @@ class Trial:
         assert_same(result, expected, factor * self.rtol)
 
     def differentiable(self) -> tuple[Callable[..., list[Any]], list[Any]]:
-        """Return a function from the differentiable arguments to the float outputs, and those arguments."""
+        """Return a function from the differentiable arguments to the float outputs, and these arguments."""
         places = self.case.differentiable
 
         def active(*xs: Any) -> list[Any]:

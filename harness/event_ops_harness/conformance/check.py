@@ -66,7 +66,7 @@ def check_operator(
 
 
 def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:
-    """Check a cell, in a process of its own if the property needs one."""
+    """Check a cell, in a separate process if the property needs one."""
     if cell.prop.apart and place is not None:
         return processes.look_at(cell, place)
     obstacle = cell.prop.obstacle()

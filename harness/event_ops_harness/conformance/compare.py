@@ -13,7 +13,7 @@ _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "float", "c": "compl
 
 
 class Mismatch(AssertionError):
-    """A result differs from what was expected; the text has the place, both values and the tolerance."""
+    """Report a result that differs from the expected one: the place, both values and the tolerance."""
 
 
 class NotApplicable(Exception):
@@ -53,7 +53,7 @@ def assert_same(result: Any, expected: Any, rtol: float) -> None:
 
 
 def assert_within(result: Any, expected: Any, bounds: Sequence[Bound]) -> None:
-    """Raise Mismatch as `assert_same` does, where each output has a bound of its own."""
+    """Raise Mismatch as `assert_same` does, with a bound for each output."""
     results, wanted = jax.tree.leaves(result), jax.tree.leaves(expected)
     if len(results) != len(wanted):
         raise Mismatch(f"got {len(results)} outputs; expected {len(wanted)}")
@@ -84,7 +84,7 @@ def _assert_close(what: str, got: np.ndarray, expected: np.ndarray, bound: Bound
 
 
 def assert_same_bits(result: Any, expected: Any, why: str) -> None:
-    """Raise Mismatch unless both are the same, bit for bit; `why` says what differed between the calls."""
+    """Raise Mismatch unless both are the same, bit for bit; `why` says how the calls differed."""
     for a, b in zip(jax.tree.leaves(result), jax.tree.leaves(expected), strict=True):
         got, wanted = np.asarray(a), np.asarray(b)
         if got.tobytes() != wanted.tobytes():

@@ -1,4 +1,4 @@
-"""Check derivatives: against finite differences, against each other, under vmap and remat."""
+"""Check derivatives: against finite differences, forward against reverse, under vmap and remat."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _check(f: Callable[..., Any], xs: Sequence[Any], order: int, *modes: str) ->
 
 
 def jvp(trial: Trial) -> None:
-    """Forward derivatives are those of finite differences."""
+    """Check forward derivatives against finite differences."""
     _check(*trial.differentiable(), 1, "fwd")
 
 
 def vjp(trial: Trial) -> None:
-    """Reverse derivatives are those of finite differences, and, to rounding, the forward ones."""
+    """Check reverse derivatives against finite differences, and, to rounding, against the forward ones."""
     f, xs = trial.differentiable()
     _check(f, xs, 1, "rev")
     _check_against_forward(f, xs)
@@ -64,7 +64,7 @@ def _check_batches(f: Callable[..., Any], xs: Sequence[Any]) -> None:
 
 
 def remat(trial: Trial) -> None:
-    """Gradients through jax.checkpoint are those without it."""
+    """Check that gradients through jax.checkpoint equal those without it."""
     f, xs = trial.differentiable()
 
     def loss(g: Any) -> Any:

@@ -15,7 +15,7 @@ from ffi_bridge.operators import Call, concrete
 
 @contextlib.contextmanager
 def without_rules() -> Iterator[None]:
-    """Have operators that are traced within the block be what their backends are to JAX.
+    """Trace operators within the block as the functions of their backends, without rules.
 
     Derivatives and batches then are those of the backend. A function that was traced before is not affected.
     """
@@ -29,13 +29,13 @@ def _of_backend(operator: XLACustomKernel, call: Call, ins: Sequence[Any]) -> li
 
 
 def have_derivatives(f: Callable[..., Any], args: Sequence[Any]) -> bool:
-    """Return whether a kernel that `f` calls has derivatives of its own; trace `f` within `without_rules`."""
+    """Return whether a kernel that `f` calls is differentiable; trace `f` within `without_rules`."""
     called = equations(jax.make_jaxpr(f)(*args).jaxpr, "native_kernel")
     return any(equation.params["kernel"].has_derivatives for equation in called)
 
 
 def equations(jaxpr: Any, name: str) -> Iterator[Any]:
-    """Yield the equations of the primitive `name`, in a program and in those that it calls."""
+    """Yield the equations of the primitive `name`, in a program and in the programs that it calls."""
     for equation in jaxpr.eqns:
         if equation.primitive.name == name:
             yield equation

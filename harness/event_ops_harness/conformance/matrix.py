@@ -1,4 +1,4 @@
-"""Merge what all rows of the matrix found into one file."""
+"""Merge the outcomes of all rows of the matrix into one file."""
 
 from __future__ import annotations
 

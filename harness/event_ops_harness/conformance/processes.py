@@ -1,4 +1,4 @@
-"""Check cells in other processes: they have the variables that a property needs, and may die."""
+"""Check cells in child processes, which have the variables that a property needs, and may die."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ main(*sys.argv[2:])
 
 
 class ProcessEndedError(Exception):
-    """A process ended while it checked a cell; the text says how, and what may be the reason."""
+    """Report a process that ended while it checked a cell: how, and the likely reason."""
 
 
 class Place(NamedTuple):
-    """The entry of a module by which other processes find an operator: `OPERATORS[index]`."""
+    """Name the entry of a module by which child processes find an operator: `OPERATORS[index]`."""
 
     module: str
     index: int
@@ -91,7 +91,7 @@ class Processes:
             raise
 
     def _found_by_checks(self, cell: Cell, place: Place) -> str:
-        """Return what canaries and index checks find in the call that a process did not survive."""
+        """Return the findings of canaries and index checks in the call that a process did not survive."""
         if cell.prop is BOUNDS or cell.backend not in (BOUNDS.backends or ()):
             return ""
         try:

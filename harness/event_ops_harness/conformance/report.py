@@ -86,7 +86,7 @@ def _mark(counts: Counter[str] | None) -> str:
 
 
 def explain(cell: Cell, error: BaseException, module: str | None) -> str:
-    """Return the cell, its inputs, what is wrong, and the command that repeats it."""
+    """Return the cell, its inputs, the defect, and the command that repeats it."""
     args, kwargs = cell.inputs()
     lines = [f"{cell.id}: {(cell.prop.check.__doc__ or '').splitlines()[0]}"]
     lines += [f"  {type(error).__name__}: {error}"]

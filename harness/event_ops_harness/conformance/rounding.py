@@ -1,4 +1,4 @@
-"""`|error| <= (ulps + gamma_n / eps) * eps * scale`: what rounding may do to the results of an operator.
+"""`|error| <= (ulps + gamma_n / eps) * eps * scale`: the rounding allowed in results of an operator.
 
 gamma_n = n u / (1 - n u) bounds what adding n products does, in any order, relative to the sum of their
 magnitudes; u = eps / 2 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
@@ -20,7 +20,7 @@ _ORACLE: Final = float(np.finfo(np.float64).eps)  # it rounds, too
 
 
 def check_values(trial: Trial, result: Any) -> None:
-    """Raise Mismatch unless a result is the oracle's, within what the operator's rounding allows."""
+    """Raise Mismatch unless a result is the oracle's, within the operator's rounding."""
     expected, rounding = oracle(trial), trial.operator.rounding
     if rounding is None:
         trial.same(result, expected)

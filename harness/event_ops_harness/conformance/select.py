@@ -21,7 +21,7 @@ def small(operator: Operator, case: Case) -> bool:
 
 
 def large(operator: Operator) -> tuple[Case, ...]:
-    """Return the last benchmark case, if it has no other tag: threads work on it for a while."""
+    """Return the last benchmark case, if it is only that: threads work on it for a while."""
     return tuple(case for case in operator.tagged(BENCHMARK)[-1:] if CONFORMANCE not in case.tags)
 
 
@@ -31,7 +31,7 @@ def every(operator: Operator, case: Case) -> bool:
 
 
 def first(operator: Operator, case: Case) -> bool:
-    """Select the plainest case: enough for what lies above the choice of a backend."""
+    """Select the plainest case: enough for the code above the choice of a backend."""
     return case is operator.tagged(CONFORMANCE)[0]
 
 
@@ -45,7 +45,7 @@ def few(operator: Operator, case: Case) -> bool:
 
 
 def bounded(operator: Operator, case: Case) -> bool:
-    """Select the first cases, one without elements, and those whose indices lead out of bounds."""
+    """Select the first cases, one without elements, and cases whose indices lead out of bounds."""
     astray = case.name.startswith(("out-of-range", "broken", "poisoned"))
     return few(operator, case) or (astray and small(operator, case))
 
@@ -56,7 +56,7 @@ def event_driven(operator: Operator, case: Case) -> bool:
 
 
 def smooth(operator: Operator, case: Case) -> bool:
-    """Select the first cases with derivatives, the widest one, and those in which some inputs have none."""
+    """Select the first cases with derivatives, the widest one, and cases in which some inputs have none."""
     special = bool(case.differentiable) and case.name.startswith(("poisoned", "out-of-range"))
     chosen = case in _smooth(operator)[:2] or widest(operator, case) or special
     return small(operator, case) and chosen

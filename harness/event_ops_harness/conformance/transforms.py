@@ -1,4 +1,4 @@
-"""Check transforms: they give what calling the operator one by one gives."""
+"""Check transforms against calling the operator one by one."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def while_loop(trial: Trial) -> None:
 
 
 def disable_jit(trial: Trial) -> None:
-    """jax.disable_jit, which people debug with: a call and a scan give what they give with jit."""
+    """Check that a call and a scan under jax.disable_jit, a tool for debugging, equal those with jit."""
     expected = trial.f(*trial.args)
     with jax.disable_jit():
         trial.same(trial.f(*trial.args), expected, 2)
@@ -136,7 +136,7 @@ def shard_map(trial: Trial) -> None:
 
 
 def shape(trial: Trial) -> None:
-    """jax.eval_shape says what comes out, without running anything."""
+    """Check that jax.eval_shape gives the outputs' shapes and dtypes, without running anything."""
     promised = jax.eval_shape(trial.f, *trial.args)
     for said, got in zip(jax.tree.leaves(promised), jax.tree.leaves(trial.f(*trial.args)), strict=True):
         if (said.shape, said.dtype) != (got.shape, got.dtype):

@@ -1,4 +1,4 @@
-"""Check values: those of the oracle, in every mode of execution, on every call, in every element."""
+"""Check values against the oracle, in every mode of execution, on every call, in every element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ M_PERTURB: Final = -6  # of mallopt, see its manual page
 
 
 def values(trial: Trial) -> None:
-    """f(x) is what the oracle gives, in the dtype of the inputs."""
+    """Check f(x) against the oracle, in the dtype of the inputs."""
     result = trial.f(*trial.args)
     for y in jax.tree.leaves(result):
         if y.dtype.kind in "fc" and trial.dtype != y.dtype and trial.dtype[0] in "fc":
@@ -102,7 +102,7 @@ def threads(trial: Trial) -> None:
 
 
 def written(trial: Trial) -> None:
-    """Every element of the outputs is written: what memory held before does not show."""
+    """Check that every element of the outputs is written: nothing of the memory's old content shows."""
     call = trial.jitted
     jax.block_until_ready(call(*trial.args))
     results = [_with_memory_of(pattern, lambda: call(*trial.args)) for pattern in (0x55, 0xAA)]

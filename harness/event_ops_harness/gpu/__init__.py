@@ -1,1 +1,1 @@
-"""Tests and measurements that need an NVIDIA GPU, each step in a process of its own."""
+"""Tests and measurements that need an NVIDIA GPU, each step in a fresh process."""

@@ -109,7 +109,7 @@ def run(step: Step) -> dict[str, Any]:
 
 
 def _interrupted(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Interrupt a step, and return what it printed."""
+    """Interrupt a step, and return its output."""
     process.send_signal(signal.SIGINT)
     try:
         return process.communicate(timeout=GRACE)

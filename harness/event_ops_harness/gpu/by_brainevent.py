@@ -1,4 +1,9 @@
-"""Compile CUDA C++ for a GPU by NVRTC, which needs none; for kernels of other libraries."""
+"""Count BrainEvent's CUDA kernels beside ours, on the same inputs, and write it as JSON.
+
+Their sources are read from the package that is installed, and compiled by NVRTC, which needs no GPU, without
+the code of the host. Kernels are launched as that code does it: the one for rows of this length, with its
+blocks, into zeros where threads add to the output. Nothing is timed.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +69,7 @@ def compiled(text: str, kernel: str, headers: Mapping[str, str] = HEADERS) -> Co
 
 
 def _cuda_headers() -> Path:
-    """Return the headers of CUDA that numba-cuda brings for this NVRTC: of float16, among others."""
+    """Return the headers of CUDA, such as float16's, that numba-cuda brings for this NVRTC."""
     _, major, _ = nvrtc.nvrtcVersion()
     spec = importlib.util.find_spec("numba_cuda")
     folders = spec.submodule_search_locations if spec else None
@@ -194,7 +199,7 @@ _PRODUCTS: Final = (
 
 
 def pairs() -> Iterator[tuple[str, Case, Launches]]:
-    """Yield the name of an operator, a case, and what they launch."""
+    """Yield the name of an operator, a case, and their launches."""
     for operator, of_events, transpose, launches in _PRODUCTS:
         for rows, per_row in SIZES:
             name = f"{rows}-{per_row}" + of_events * f"-{ACTIVE:.0%}" + transpose * "-transposed"
@@ -203,7 +208,7 @@ def pairs() -> Iterator[tuple[str, Case, Launches]]:
 
 
 def drawn(rows: int, per_row: int, is_ell: bool, of_events: bool, transpose: bool) -> Callable[..., Any]:
-    """Return what draws a square matrix with so many entries in each row, and a vector."""
+    """Return a function that draws a square matrix with `per_row` entries in each row, and a vector."""
 
     def make(rng: np.random.Generator, dtype: str, index_dtype: str) -> Any:
         indices = np.sort(rng.integers(rows, size=(rows, per_row)), axis=1).astype(index_dtype)

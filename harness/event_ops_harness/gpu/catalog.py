@@ -32,7 +32,7 @@ Run = Callable[[], list[Any]]
 
 
 def loop_of(problem: Problem, function: Callable[..., Any]) -> Run:
-    """Compile CALLS calls of `function`, one after another; the events are others each time."""
+    """Compile CALLS calls of `function` in sequence, with new events each time."""
     varying, carried = problem.varying, problem.carried
     args = list(problem.on_device)
     bank = None if varying is None else jnp.asarray(problem.bank)
@@ -58,7 +58,7 @@ def loop_of(problem: Problem, function: Callable[..., Any]) -> Run:
 
 
 def compiled(problem: Problem, backend: str) -> Run | str:
-    """Return the loop of a backend, or what it raised."""
+    """Return the loop of a backend, or the error that it raised."""
     try:
         return loop_of(problem, partial(problem.operator.function, backend=backend, **problem.kwargs))
     except Exception as error:  # the other rows stand
@@ -74,7 +74,7 @@ def distance(found: list[Any], expected: list[Any]) -> float:
 
 
 def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: float) -> dict[str, Any]:
-    """Time each member of each case; an error is its own figure."""
+    """Time each member of each case; an error stands in place of its figure."""
     found: dict[str, Any] = {}
     named = {(problem.name, backend): run for (problem, backend), run in zip(members, runs, strict=True)}
     able = {name: run for name, run in named.items() if callable(run)}

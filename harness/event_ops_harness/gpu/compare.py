@@ -1,4 +1,4 @@
-"""Check the catalog on this machine's GPU and on an emulated one, and compare what came out, cell by cell."""
+"""Check the catalog on this machine's GPU and on an emulated one, and compare the outcomes, cell by cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cells(*options: str) -> Found:
 
 
 def compared(gpu: Found, emulated: Found) -> dict[str, Any]:
-    """Return how many cells were checked on both, and those whose outcomes differ."""
+    """Return how many cells were checked on both, and the cells whose outcomes differ."""
     ours, theirs = _by_place(emulated), _by_place(gpu)
     both = [place for place in theirs if place in ours and SKIPPED not in (*theirs[place], *ours[place])]
     differ = [place for place in both if theirs[place] != ours[place]]

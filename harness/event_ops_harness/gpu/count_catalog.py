@@ -1,4 +1,4 @@
-"""Count what the CUDA kernels of the catalog do, print a table, and write it as JSON.
+"""Count the work of the catalog's CUDA kernels, print a table, and write it as JSON.
 
 Their PTX is executed on the CPU: no GPU is needed, nothing is timed, and each run writes the same bytes.
 """
@@ -52,7 +52,7 @@ LEGEND: Final = (
 
 
 def write(path: Path, nox_command: str, compilers: Sequence[str], rows: Sequence[Row]) -> None:
-    """Write the rows, how to count them again, and what estimates assume; the same bytes in each run."""
+    """Write the rows, how to count them again, and the assumptions of estimates; each run writes the same."""
     found = {
         "command": nox_command,
         "compilers": installed(*compilers),
@@ -72,7 +72,7 @@ def text(value: Any) -> str:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print the rows, and what the columns mean."""
+    """Print the rows, and the meaning of the columns."""
     table = new_table("Counted, not measured", list(COLUMNS), _WORDS)
     for written in (row.written() for row in rows):
         table.add_row(*(text(written[field]) for field in COLUMNS.values()))

@@ -1,4 +1,4 @@
-"""Count what CUDA kernels of operators do, by executing their PTX on the emulated GPU; nothing is timed."""
+"""Count the work of operators' CUDA kernels by executing their PTX on the emulated GPU; nothing is timed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Row:
 
 
 def cases_of(operator: Operator) -> list[Case]:
-    """Return the operator's first benchmark case, and the others whose traces fit into memory."""
+    """Return the operator's first benchmark case, and further ones whose traces fit into memory."""
     first, *others = operator.tagged(BENCHMARK)
     return [first, *(case for case in others if _fits(operator, case))]
 

@@ -1,4 +1,4 @@
-"""What a GPU's own counters say of the launches that `nox -s counters` counts on the CPU, by Nsight Compute.
+"""Compare the counters of a GPU, by Nsight Compute, with those that `nox -s counters` counts on the CPU.
 
 The calls are those of the record, `harness/results/gpu_counters.json`, on numba_cuda. Ratios are the GPU's
 figure by the one that was counted, or estimated, for the same call.
@@ -93,7 +93,7 @@ def figures_of(launches: Sequence[Mapping[str, str]]) -> dict[str, float]:
 
 
 def by_call(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, dict[str, float]]:
-    """Return the figures of each call: its launches are those behind its boundary."""
+    """Return the figures of each call: its launches follow its boundary."""
     calls: list[list[Mapping[str, str]]] = []
     for row in rows:
         if boundary.py_func.__name__ in row["Kernel Name"]:
@@ -106,7 +106,7 @@ def by_call(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str
 def compared(
     found: Mapping[str, Mapping[str, float]], counted: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return quartiles of the ratios to what was counted, over the calls with as many launches."""
+    """Return quartiles of the ratios to the counted figures, over the calls with as many launches."""
     ratios: dict[str, list[float]] = {}
     for row in counted:
         own = found.get(f"{row['operator']} {row['case']}")

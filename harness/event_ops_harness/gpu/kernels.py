@@ -1,4 +1,4 @@
-"""How long work takes on a GPU, by the benchmarks' clock, and what the GPU does in it, by JAX's profiler."""
+"""Time work on a GPU by the benchmarks' clock, and record its kernels by JAX's profiler."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def boundary(x: Any) -> None:
 
 
 def marker() -> Work:
-    """Return what launches `boundary`, which is compiled."""
+    """Return a function that launches `boundary`, which is compiled."""
     mark = jax.jit(numba_cuda_kernel(boundary, jax.ShapeDtypeStruct((1,), jnp.int32), grid=1, block=1))
     jax.block_until_ready(mark())
     return mark
 
 
 def recorded(works: Sequence[Work]) -> list[dict[str, Recorded]]:
-    """Do each work twice, and return what the GPU did the second time, what took longest first.
+    """Do each work twice, and return the GPU's kernels and copies of the second time, the longest first.
 
     One record serves them all, since it takes half a second to begin one.
     """
@@ -75,7 +75,7 @@ def _by_work(profile: Any) -> list[dict[str, Recorded]]:
 
 
 def made(makers: Mapping[str, Callable[[], Work]]) -> tuple[dict[str, Work], dict[str, str]]:
-    """Make each work and do it once; return those that can be done, and why the others fail."""
+    """Make each work and do it once; return the works that succeed, and the errors of the rest."""
     works: dict[str, Work] = {}
     failed: dict[str, str] = {}
     for name, make in makers.items():

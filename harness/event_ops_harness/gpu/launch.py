@@ -137,7 +137,7 @@ def several(step: Step) -> Step:
 
 
 def programs(x: jax.Array) -> dict[str, tuple[Callable[[], Work], int]]:
-    """Return, by name, makers of what is timed, and how many launches each has."""
+    """Return, by name, makers of the works to be timed, and how many launches each has."""
     out, graph = jax.ShapeDtypeStruct((N,), jnp.float32), graph_options()
     ours = numba_cuda_kernel(add_one, out, launch_dims=N)
     in_place = numba_cuda_kernel(add_one, out, launch_dims=N, input_output_aliases={0: 0})

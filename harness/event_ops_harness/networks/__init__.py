@@ -1,1 +1,1 @@
-"""Whole networks as programs: what two of them share, and each with its model, its report and its rivals."""
+"""Whole networks as programs, each with its model, step and report; their rivals; shared parts."""

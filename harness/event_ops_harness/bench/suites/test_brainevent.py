@@ -36,7 +36,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.lru_cache(maxsize=1)
 def members_of(make):
-    """Return member -> Steps of what `make` compiles, with the catalog installed and without."""
+    """Return member -> Steps that `make` compiles, with the catalog installed and without."""
     with ours.installed():
         with_ours = make()
     found = {"event-ops": with_ours, "BrainEvent": make()}

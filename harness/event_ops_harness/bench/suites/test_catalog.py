@@ -59,7 +59,7 @@ def pytest_generate_tests(metafunc):
 
 
 def operators_of(modules):
-    """Return those of the modules, of the catalog if there are none."""
+    """Return the operators of the modules, or of the catalog if there are none."""
     found = [x for name in modules for x in importlib.import_module(name).OPERATORS] or operators()
     for operator in found:
         if not operator.tagged(BENCHMARK):
@@ -109,7 +109,7 @@ def test_gradient(in_turns, at, member, benchmark):
 
 
 def stored_cases(operator):
-    """Return what is measured of an operator that has cases with weights of 16 bits."""
+    """Return the members measured for an operator that has cases with weights of 16 bits."""
     return operator.tagged(BENCHMARK) if any(x.name.startswith(HALVES) for x in operator.cases) else []
 
 

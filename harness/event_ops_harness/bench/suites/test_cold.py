@@ -1,4 +1,4 @@
-"""Time what a fresh process waits for: imports, and the first product of `csr_matvec`, called eagerly.
+"""Time how long a fresh process waits: imports, and the first product of `csr_matvec`, called eagerly.
 
 A round is a process. Imports: on top of `import jax`, which NumPy is a part of. A first call is from arrays
 on the device to y, of a matrix of 1000 x 1000 with 100 entries a row, after the imports and after JAX has
@@ -49,7 +49,7 @@ CALLS = {
 
 @functools.cache
 def imports(members, rounds):
-    """Return the group of those members, the first one always, and JAX, which all of them import before."""
+    """Return the group of the selected members, always with the first and JAX, which all import before."""
     first, *_ = AFTER_JAX
     names = [name for name in AFTER_JAX if name in (first, *members)]
     jobs = {name: functools.partial(ask, "cold", {"modules": [JAX, AFTER_JAX[name]]}) for name in names}
@@ -67,7 +67,7 @@ def test_import(in_turns, benchmark, request, member):
 
 @functools.cache
 def first_calls(ways, jax_cache, rounds):
-    """Return a group for each of two processes: of those ways, the default always."""
+    """Return a group for each of two processes, of the selected ways, the default always."""
     right = expected()
     names = [way for way in WAYS if way in (DEFAULT, *ways) and takes(way, jax_cache)]
     jobs = {way: functools.partial(two_processes, SIZE | {"way": way}, jax_cache, right) for way in names}
@@ -85,7 +85,7 @@ def takes(way, jax_cache):
 
 
 def two_processes(request, jax_cache, expected):
-    """Ask the same of two processes; what the first one leaves on disk is there for the second."""
+    """Ask two processes the same; the second finds the files that the first leaves on disk."""
     with tempfile.TemporaryDirectory() as folder:
         env = caches(Path(folder), jax_cache)
         first = ask("cold", request, env)

@@ -1,4 +1,4 @@
-"""Time derivatives of Numba kernels by Enzyme beside those that JAX makes of twins in JAX.
+"""Time derivatives of Numba kernels by Enzyme beside JAX's derivatives of twins in JAX.
 
 In float64, called from Python, at sizes at which a kernel takes a fraction of a millisecond, or a few.
 "value", "jvp" and "gradient": numba_kernel and JAX; a gradient is one of a weighted sum, with its value.

@@ -1,4 +1,4 @@
-"""Time what more devices give: the CUBA network split over devices of one process, and over processes.
+"""Time the CUBA network split over devices of one process, and over processes.
 
 A round is a simulation (`--seconds` of model time, by default 1; `--sizes`: neurons): a fresh process, or
 several that meet on this host, with one thread of Numba each; the loop alone, without building and compiling.
@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.cache
 def devices(splits, neurons, seconds, rounds):
-    """Return the group of those splits of a network, one device always."""
+    """Return the group of the selected splits of a network, one device always."""
     size = {"program": "cuba", "neurons": neurons, "seconds": seconds}
     names = [name for name in SPLITS if name in (ONE, *splits)]
     simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
@@ -45,7 +45,7 @@ def devices(splits, neurons, seconds, rounds):
 
 
 def different(found):
-    """Return the splits whose spikes are not those of one device, and why they are left out."""
+    """Return the splits whose spikes differ from one device's, and why they are left out."""
     spikes = found[ONE][0]["spikes"] if ONE in found else None
     return {
         name: f"{result['spikes']:,} spikes; {ONE} has {spikes:,}"

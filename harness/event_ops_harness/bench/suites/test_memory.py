@@ -1,4 +1,4 @@
-"""Measure memory per synapse: what a matrix keeps resident, and the peak while it is built and multiplied.
+"""Measure memory per synapse: resident memory of a matrix, and the peak while it is built and multiplied.
 
 Each figure is the slope, by least squares, of a fresh process's resident memory over the number of synapses
 (`--sizes`: at least three), so that what every process needs (Python, libraries, compiled programs) is not in
@@ -59,7 +59,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.cache
 def stages(kinds, sizes, rounds):
-    """Return the group of each stage: of those kinds, the first one always."""
+    """Return the group of each stage, of the selected kinds, the first one always."""
     names = [kind for kind in KINDS if kind in (FIRST, *kinds)]
     found, failed = take_turns({name: functools.partial(of_sizes, name, sizes) for name in names}, rounds)
     failed |= different(found)
@@ -98,13 +98,13 @@ def per_synapse(stage, sizes, rounds):
 
 
 def fitted(sizes, resident):
-    """Fit a line to the medians of what was resident at each size."""
+    """Fit a line to the medians of resident memory at each size."""
     fit: Any = linregress(sizes, [median(x) for x in resident])
     return {"bytes_per_synapse": fit.slope, "error": fit.stderr, "fixed_MiB": fit.intercept / 2**20}
 
 
 def different(found):
-    """Return the kinds whose products are not those of the first with the same matrix, and why."""
+    """Return the kinds whose products differ from the first kind's with the same matrix, and why."""
     wrong = {}
     for kind, (answers, *_) in found.items():
         for own, right in zip(answers, found.get(FIRST, [answers])[0], strict=True):

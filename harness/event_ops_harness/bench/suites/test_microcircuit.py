@@ -69,7 +69,7 @@ def group_of(names, scale, cores, seconds, python, rounds):
 
 @functools.lru_cache(maxsize=1)
 def parts_of(scale, cores, seconds, rounds):
-    """Measure the step and its parts within it on so many cores, in turns after one that is not measured.
+    """Measure the step, and its parts within it, on `cores` cores, in turns after one that is not measured.
 
     Delivery includes the listing of spikes; rest is what XLA does between the operators. They add up to the
     step, in which clocks are read; `without_clocks` is the step's time without them, as a part of it.
@@ -89,7 +89,7 @@ def parts_of(scale, cores, seconds, rounds):
 
 
 def shares(seconds, moved, triad):
-    """Return `bytes`, `of_step`, the part of the step's time, and `share`, of what the triad moves in it."""
+    """Return `bytes`, `of_step`, the part of the step's time, and `share`, of the triad's bandwidth."""
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     traffic = {**moved, "step": sum(moved.values()), "rest": 0}
     return {
@@ -113,7 +113,7 @@ def sizes_of(scale, cores):
 
 
 def grown(member, cores, synapses, seconds, *, last):
-    """Return what follows from this time and those before it: an efficiency; at the last an exponent."""
+    """Return the efficiency that follows from this time and earlier ones, and at the last the exponent."""
     curve = CURVES[member, cores]
     curve[synapses] = seconds
     alone = CURVES[member, 1].get(synapses)

@@ -116,7 +116,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.lru_cache(maxsize=1)
 def problem_of(side, size):
-    """Return the largest case of the operator, or of decay, with so many spikes."""
+    """Return the largest case of the operator, or of decay, with this many spikes."""
     operator = OPERATORS[side if side != DECAY else SIDES[0]]
     problem = make_problem(operator, operator.tagged(BENCHMARK)[-1])
     place: Any = event_place(operator, problem.args)

@@ -1,4 +1,4 @@
-"""Time what a second process gives where spikes are exchanged once per delay, and what an all-gather costs.
+"""Time a second process where spikes are exchanged once per delay, and the cost of an all-gather.
 
 `test_network`: the network of NEST's `hpc_benchmark` with static synapses, whose delay is 15 steps;
 `--sizes`: its scales, by default 1, which is 11,250 neurons and 127 million synapses. A round is a fresh
@@ -37,7 +37,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.cache
 def networks(splits, scale, rounds):
-    """Return the group of those numbers of processes, one always."""
+    """Return the group of the selected numbers of processes, one always."""
     size = {"program": "static_network", "scale": scale, "intervals": INTERVALS, "stretches": STRETCHES}
     simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
     jobs = {
@@ -62,7 +62,7 @@ def networks(splits, scale, rounds):
 
 @functools.cache
 def all_gathers(rounds):
-    """Return what every split found in each round, and why others failed."""
+    """Return the answers of every split in each round, and why splits failed."""
     gather = functools.partial(ask_together, "processes", env=ENVIRONMENT)
     size = {"program": "all_gather", "bytes": BYTES}
     return take_turns(

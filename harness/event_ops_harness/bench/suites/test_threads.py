@@ -1,4 +1,4 @@
-"""Time what more threads give: each operator whose kernel is parallel, at its largest size, beside the triad.
+"""Time operators whose kernels are parallel on one thread and on all, at the largest size, beside the triad.
 
 The default backend on the CPU, numba_cpu, in fresh processes that Numba starts with 1 thread and with all, in
 turns; a round is a process, which measures for --benchmark-max-time. Efficiency is t1 / (n * tn): 1 where n
@@ -60,7 +60,7 @@ def asked(request, threads):
 
 
 def told(alone, rounds):
-    """Return what is said of a member whose kernel takes `alone` seconds on one thread."""
+    """Describe a member whose kernel takes `alone` seconds on one thread."""
     found = {name: rounds[0][name] for name in ("threads", "per") if name in rounds[0]}
     if alone is None:
         return found

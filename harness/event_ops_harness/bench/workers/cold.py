@@ -20,7 +20,7 @@ Make = Callable[[Any, Any, tuple[int, int]], Product]
 
 @dataclass(frozen=True)
 class Way:
-    """Hold a way to y = A @ v: modules to import first, one after the other, and who makes the product.
+    """Hold a way to y = A @ v: modules to import first, in order, and the function that makes the product.
 
     `make(parts, v, shape)` puts arrays where the library wants them; what it returns is timed.
     """

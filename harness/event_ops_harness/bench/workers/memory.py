@@ -1,4 +1,4 @@
-"""Run one process of `bench memory`: build a matrix, multiply it, and look at what is resident."""
+"""Run one process of `bench memory`: build a matrix, multiply it, and read the resident memory."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def recorded(model: Microcircuit, state: State, wiring: Wiring) -> tuple[State, 
 
 
 def turns_of(model: Microcircuit, state: State, wiring: Wiring) -> Turn:
-    """Compile a scan of steps, with clocks and without; return what runs both, on from where they ended."""
+    """Compile a scan of steps, with clocks and without; return a function that runs both, going on."""
     move, zero = counting(catalog_step(model, None)), jnp.zeros((), jnp.int32)
     with_clocks = clocked(move, OPERATORS)
 

@@ -31,7 +31,7 @@ AT_ONCE, LOOPS = 100, 5
 
 
 def exchanged(devices: int, x: jax.Array) -> jax.Array:
-    """Exchange messages, of which none is known before those of the exchange before it."""
+    """Exchange messages, each of which depends on the exchange before it."""
 
     def step(x: jax.Array, _: None) -> tuple[jax.Array, None]:
         return jax.lax.all_gather(x, AXIS).sum(axis=0, dtype=x.dtype) // devices + 1, None

@@ -1,4 +1,4 @@
-"""What the balanced networks of Vogels and Abbott (2005) share: benchmarks 1 and 2 of Brette et al. (2007).
+"""Shared parts of the balanced networks of Vogels and Abbott (2005), benchmarks of Brette et al. (2007).
 
 | file            | answers                                                           |
 |-----------------|-------------------------------------------------------------------|

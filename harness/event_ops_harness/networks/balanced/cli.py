@@ -35,7 +35,7 @@ DEFAULT_NEURONS = 4000
 
 @dataclass(frozen=True)
 class Network:
-    """Hold what one balanced network does in its own way."""
+    """Declare one balanced network: its model, its step, its arrays, its blocks."""
 
     name: str  # of the program
     model: BalancedParameters
@@ -73,7 +73,7 @@ def parser_of(network: Network) -> OneLineParser:
 
 
 def check_together(parser: OneLineParser, options: argparse.Namespace) -> None:
-    """End with an error if the options contradict each other."""
+    """End with an error if options contradict."""
     check_device_options(parser, options)
     if options.weight_scale is not None and options.matrix is None:
         parser.error("--weight-scale needs --matrix")

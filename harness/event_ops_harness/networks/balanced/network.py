@@ -45,7 +45,7 @@ class BalancedParameters:
         return excitatory, neurons - excitatory
 
     def steps(self, seconds: float) -> int:
-        """Return the number of time steps in so many seconds of model time."""
+        """Return the number of time steps in `seconds` of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))
 
     @property
@@ -69,7 +69,7 @@ def traced_potentials(state: Any) -> jax.Array:
 
 
 def recorder_of(neurons: int, model: BalancedParameters) -> Recorder:
-    """Choose what is recorded of so many neurons; a crowded step is counted in full and listed in part."""
+    """Choose the recording of a network; a crowded step is counted in full and listed in part."""
     return Recorder(
         neurons,
         capacity_of(neurons),

@@ -67,7 +67,7 @@ def table_of(
     ran_on: list[Explanation],
     placement: OneDevice,
 ) -> Table:
-    """Return two columns: quantity and value. No explanations: the step was one kernel of its own."""
+    """Return two columns: quantity and value. Without explanations the step was one kernel."""
     rows = {
         "neurons": f"{summary.neurons:,} ({connectivity.excitatory.mean():.0%} excitatory)",
         "synapses": f"{summary.synapses:,} ({connectivity.source})",

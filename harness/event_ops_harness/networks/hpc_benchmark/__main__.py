@@ -57,7 +57,7 @@ def show(options: argparse.Namespace) -> None:
 def rows_of(
     recording: Recording, weights: np.ndarray, options: argparse.Namespace, model: HpcBenchmark
 ) -> dict[str, str]:
-    """Return name and value of what the table shows."""
+    """Return the name and value of each row of the table."""
     excitatory = np.count_nonzero(recording.ids < model.excitatory)
     rates = (
         count / (neurons * options.seconds)
@@ -83,7 +83,7 @@ SHOWN_NEURONS = 400
 
 
 def save_figure(recording: Recording, weights: np.ndarray, model: HpcBenchmark, path: Path) -> None:
-    """Draw a raster, the rate of each population, and the weights, into a PNG or what its suffix says."""
+    """Draw a raster, the rate of each population, and the weights, into a PNG or the format of the suffix."""
     ms, stride = recording.times * model.dt, -(-model.neurons // SHOWN_NEURONS)
     with saved_figure(path, size=(12, 4), font_size=11) as figure:
         raster, rates, learned = figure.subplots(1, 3)

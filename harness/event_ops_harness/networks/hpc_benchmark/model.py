@@ -81,11 +81,11 @@ class HpcBenchmark:
         return round(self.delay / self.dt)
 
     def steps(self, seconds: float) -> int:
-        """Return the number of time steps in so many seconds of model time."""
+        """Return the number of time steps in `seconds` of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))
 
     def propagator(self) -> np.ndarray:
-        """Return exp(A * dt) for (V, I, r), in float64: what a step without spikes makes of them."""
+        """Return exp(A * dt) for (V, I, r), in float64: the propagator of a step without spikes."""
         s, m = self.tau_syn, self.tau_m
         decay_s, decay_m = math.exp(-self.dt / s), math.exp(-self.dt / m)
         b = 1 / s - 1 / m
@@ -105,7 +105,7 @@ class Wires(NamedTuple):
 
 
 def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.random.Generator) -> Wires:
-    """Draw `inputs` sources for each target, no neuron its own; the matrix has all neurons on both sides."""
+    """Draw `inputs` sources for each target, never the target; the matrix has all neurons on both sides."""
     own = np.array([sources.index(j) if j in sources else len(sources) for j in targets])[:, None]
     others = len(sources) - (own < len(sources))
     drawn = rng.integers(others, size=(len(targets), inputs), dtype=np.uint16)
@@ -123,7 +123,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
 
 
 def drawn_network(model: HpcBenchmark, seed: int) -> tuple[Wires, Wires, Wires]:
-    """Return the synapses between excitatory neurons, those from them to inhibitory ones, the inhibitory."""
+    """Return the synapses between excitatory neurons, from them to inhibitory ones, and from these."""
     rng, n = np.random.default_rng(seed), model.neurons
     ex, inh, every = range(model.excitatory), range(model.excitatory, n), range(n)
     counts = model.excitatory, model.excitatory, model.inhibitory

@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 class Synapses(NamedTuple):
-    """Hold what does not change; rows are sources, columns are targets."""
+    """Hold the constant arrays; rows are sources, columns are targets."""
 
     rows: tuple[jax.Array, jax.Array]  # of synapses that learn: indices, indptr
     columns: tuple[jax.Array, jax.Array, jax.Array]  # the same by target: rows, indptr, permutation

@@ -40,7 +40,7 @@ class Synapses(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Hold who spiked, in so many intervals of a delay each."""
+    """Hold who spiked, in intervals of a delay each."""
 
     ids: jax.Array  # int32 (intervals, delay, capacity)
     counts: jax.Array  # int32 (intervals, delay)
@@ -139,7 +139,7 @@ def interval_of(
 def compile_intervals(
     model: HpcBenchmark, seed: int, blocks: EqualBlocks, arguments: tuple[State, Synapses], intervals: int
 ) -> Callable[[State, Synapses], tuple[State, Lists]]:
-    """Compile so many intervals over all blocks; the state is updated in place."""
+    """Compile `intervals` intervals over all blocks; the state is updated in place."""
     interval = interval_of(model, seed, blocks)
 
     def run(state: State, synapses: Synapses) -> tuple[State, Lists]:

@@ -70,7 +70,7 @@ def show(options: argparse.Namespace) -> None:
 def rows_of(
     simulated: Simulated, options: argparse.Namespace, model: InhibitoryStdpParameters
 ) -> dict[str, str]:
-    """Return name and value of what the table shows."""
+    """Return the name and value of each row of the table."""
     recording, learned = simulated.recording, simulated.learned
     seconds = (1 - COUNTED) * options.seconds, options.seconds
     sizes = model.populations(options.neurons)

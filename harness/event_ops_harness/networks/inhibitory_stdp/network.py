@@ -81,7 +81,7 @@ class State(NamedTuple):
 
 
 class Synapses(NamedTuple):
-    """Hold what does not change: rows are source neurons, columns are targets."""
+    """Hold the constant arrays: rows are source neurons, columns are targets."""
 
     ex: event_ops.CSR
     rows: tuple[jax.Array, jax.Array]  # of the inhibitory synapses: indices, indptr

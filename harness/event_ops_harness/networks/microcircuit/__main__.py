@@ -83,7 +83,7 @@ def npz_path(text: str) -> Path:
 
 
 def build(options: argparse.Namespace, drawn: Drawing, model: Microcircuit, placement: OneDevice) -> Wiring:
-    """Store the synapses, or, with --procedural, only what they are drawn from at each spike."""
+    """Store the synapses, or, with --procedural, only the drawing that redraws them at each spike."""
     split = isinstance(placement, Blocks)
     connected = placement.connect if split else partial(connect, targets=model.neurons)
     with progress_bar("building", drawn.synapses, options, hidden=options.procedural) as on_progress:

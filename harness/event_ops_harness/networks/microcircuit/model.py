@@ -175,5 +175,5 @@ class Microcircuit:
         return np.repeat(by_population, self.sizes)
 
     def steps(self, seconds: float) -> int:
-        """Return the number of time steps in so many seconds of model time."""
+        """Return the number of time steps in `seconds` of model time."""
         return max(1, round(seconds * 1000.0 / self.dt))
