@@ -45,3 +45,8 @@ def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
     if value.ndim:
         check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
     return value
+
+
+def each_per_neuron(V_m: jax.Array, **parameters: Any) -> dict[str, jax.Array]:
+    """Return the parameters by name, each as `per_neuron` returns it."""
+    return {name: per_neuron(name, x, V_m) for name, x in parameters.items()}

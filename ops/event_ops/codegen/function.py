@@ -50,6 +50,14 @@ class Traced:
     def __repr__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        # Every eager call asks for it, as a key of JAX's caches.
+        return hash((self.program, self.dtypes, self.places, self.positional, self.derivatives))
+
     @property
     def count(self) -> int:
         """Return how many results there are."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from event_ops.checks.arrays import check_positive
 from event_ops.checks.inputs import as_input, computed, flattened, shaped
-from event_ops.checks.neuron import check_state, per_neuron
+from event_ops.checks.neuron import check_state, each_per_neuron, per_neuron
 from event_ops.kernels.reference.decay import decay_and_means
 from event_ops.kernels.reference.spiking import Surrogate, check_surrogate, spikes_out
 from ffi_bridge import XLACustomKernel
@@ -20,7 +20,7 @@ from ffi_bridge import XLACustomKernel
 def checked_state(
     states: Mapping[str, Any],
     *,
-    positive: Mapping[str, Any],
+    positive: Mapping[str, Any] = {},
     t_ref: Any = 0.0,
     surrogate: Surrogate | None,
 ) -> list[jax.Array]:
@@ -36,7 +36,7 @@ def checked_state(
 
 def parameters_of(V_m: jax.Array, **parameters: Any) -> SimpleNamespace:
     """Return the parameters by name, each as `per_neuron` returns it."""
-    return SimpleNamespace(**{name: per_neuron(name, x, V_m) for name, x in parameters.items()})
+    return SimpleNamespace(**each_per_neuron(V_m, **parameters))
 
 
 def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -45,6 +45,19 @@ def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, 
     values = decay_and_means(tau, dt, V_m.dtype)
     remains, acts, ramp = (per_neuron(f"{name} or dt", x, V_m) for x in values)
     return remains, acts, ramp
+
+
+def membrane_variables(
+    V_m: jax.Array, *, g_L: Any, E_L: Any, I_e: Any, C_m: Any, dt: Any, **parameters: Any
+) -> dict[str, jax.Array]:
+    """Return the variables of a membrane that conductances move, each as `per_neuron` returns it.
+
+    leak is g_L * E_L + I_e, the current that does not depend on V; rate is dt / C_m.
+    """
+    p = each_per_neuron(V_m, g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, **parameters)
+    p["leak"] = computed(_leak, p["g_L"], p.pop("E_L"), p.pop("I_e"))
+    p["rate"] = computed(_quotient, p["dt"], p.pop("C_m"))
+    return p
 
 
 def leak_of(p: SimpleNamespace) -> jax.Array:
@@ -59,6 +72,10 @@ def rate_of(p: SimpleNamespace, slowness: jax.Array, substeps: int = 1) -> jax.A
 
 def _leak(g_L: Any, E_L: Any, I_e: Any) -> Any:
     return g_L * E_L + I_e
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return x / y
 
 
 def _rate(dt: Any, slowness: Any, substeps: Any) -> Any:

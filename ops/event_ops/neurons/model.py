@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from event_ops.codegen.function import as_results, name_of
 from event_ops.codegen.refusals import Source, Subject
 from event_ops.kernels.reference.noise import DOMAINS, STREAMS
-from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised, unless
 from event_ops.neurons.increments import increments
 
 SUBJECT: Final = Subject(
@@ -181,8 +181,8 @@ def _moved(
     if not held:
         return free, seen
     # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
-    passing = {name: _unless(idle, x) for name, x in variables.items()}
-    moved, _ = _integrated(integrate, [_unless(idle, x) for x in old], observed, passing)
+    passing = {name: unless(idle, x) for name, x in variables.items()}
+    moved, _ = _integrated(integrate, [unless(idle, x) for x in old], observed, passing)
     return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)], seen
 
 
@@ -232,11 +232,6 @@ def _after(
         else raised(x, jnp.where(idle, 0, rise), spike)
         for x, rise in zip(after, increments(told, states, variables, source), strict=True)
     ]
-
-
-def _unless(idle: jax.Array, x: jax.Array) -> jax.Array:
-    """Return x, whose derivative is 0 where a neuron is held."""
-    return jnp.where(idle, jax.lax.stop_gradient(x), x)
 
 
 def _said(function: Callable[..., Any], states: Sequence[jax.Array], variables: dict[str, jax.Array]) -> Any:

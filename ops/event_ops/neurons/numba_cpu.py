@@ -28,7 +28,10 @@ from ffi_bridge import numba_kernel
 # A step of fewer operations takes less time than a parallel launch.
 MIN_OPERATIONS_PARALLEL: Final = 1 << 20
 _OF_A_FUNCTION: Final = 16  # operations that exp, a division and the like count for
-_CHEAP: Final = {"add", "and", "convert_element_type", "mul", "neg", "or", "select_n", "sub"}
+_CHEAP: Final = {
+    "add", "and", "convert_element_type", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "neg",
+    "not", "or", "select_n", "sub",
+}  # fmt: skip
 _KEPT: Final = 1024  # models
 _OUTSIDE: Final = {
     x.__name__: x
@@ -43,7 +46,7 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     """Return the kernel of a model for one thread, or for all threads; `listed`: it lists the spikes, too."""
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     outputs = [f"y{k}" for k in range(neuron.count)]
-    spikes = outputs[neuron.positional]
+    spikes = outputs[neuron.positional] if neuron.count > neuron.positional else ""
     words = ["seed", "time", "first", "table"] if noise else []
     inputs = [*arrays[neuron.positional :], *words]
     drawn = [f"numbers{k}[i - begin{k}]" for k in range(len(noise))]

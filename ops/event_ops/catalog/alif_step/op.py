@@ -1,18 +1,27 @@
-"""The operator `alif_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `alif_step`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_positive, check_same_dtype
 from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, check_state, per_neuron
-from event_ops.kernels.neurons import call_step
+from event_ops.checks.neuron import check_method, check_state, each_per_neuron, per_neuron
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
 from event_ops.kernels.reference.decay import decay_factor, membrane_decay
-from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import (
+    Surrogate,
+    approach,
+    at_spike,
+    check_surrogate,
+    fire,
+    is_held,
+    unless_held,
+)
 
 
 def alif_step(
@@ -84,22 +93,24 @@ def alif_step(
     for name, time in (("tau_m", tau_m), ("tau_a", tau_a), ("dt", dt)):
         check_positive(name, time)
     check_positive("t_ref", t_ref, zero=True)
-    parameters = {
-        "I_syn": I_syn,
-        "tau_m or dt": membrane_decay(tau_m, dt, V_m.dtype, method),
-        "tau_a or dt": decay_factor(tau_a, dt, V_m.dtype),
-        "beta": beta,
-        "E_L": E_L,
-        "V_th": V_th,
-        "V_reset": V_reset,
-        "t_ref": t_ref,
-        "dt": dt,
-        "jump": jump,
+    variables = {
+        "I_syn": per_neuron("I_syn", I_syn, V_m),
+        "decay": per_neuron("tau_m or dt", membrane_decay(tau_m, dt, V_m.dtype, method), V_m),
+        "decay_a": per_neuron("tau_a or dt", decay_factor(tau_a, dt, V_m.dtype), V_m),
+        **each_per_neuron(V_m, beta=beta, E_L=E_L, V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt, jump=jump),
     }
-    inputs = [per_neuron(name, x, V_m) for name, x in parameters.items()]
-    return call_step(kernel, (V_m, refractory, a), inputs, surrogate=surrogate, backend=backend)
+    states = V_m, refractory, a
+    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-kernel = XLACustomKernel("alif_step")
-kernel.def_tags("neuron", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(
+    V_m: Any, refractory: Any, a: Any, *, I_syn: Any, decay: Any, decay_a: Any, beta: Any, E_L: Any,
+    V_th: Any, V_reset: Any, t_ref: Any, dt: Any, jump: Any, surrogate: Surrogate | None,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Move as in `lif_step`, spike above the adapted threshold, reset, hold and adapt."""
+    free = unless_held(is_held(refractory, dt), approach, V_m, E_L + I_syn, decay) + jump
+    V, left, spike = fire(V_m, refractory, free, V_th + beta * a, V_reset, t_ref, dt, surrogate)
+    return V, left, a * decay_a + at_spike(spike, 1), spike
+
+
+kernel = define_kernel("alif_step", "event_ops.neurons", "neuron", "elementwise")

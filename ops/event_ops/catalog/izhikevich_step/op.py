@@ -1,19 +1,20 @@
-"""The operator `izhikevich_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `izhikevich_step`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_same_dtype
 from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, per_neuron
-from event_ops.kernels.neurons import call_step, checked_state
-from event_ops.kernels.reference.spiking import Surrogate
-from ffi_bridge import XLACustomKernel
-
-METHODS = ("euler", "published")
+from event_ops.checks.neuron import check_method, each_per_neuron
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state
+from event_ops.kernels.reference.spiking import Surrogate, at_spike, crossings
 
 
 def izhikevich_step(
@@ -81,16 +82,33 @@ def izhikevich_step(
         step, "euler" with consistent_integration and "published" without it, except that it spikes where
         V >= V_th, and that, without it, what arrives acts as I_syn and not as a jump.
     """
-    check_method(method, METHODS)
+    check_method(method, ("euler", "published"))
     given = {"V_m": V_m, "U_m": U_m}
     states = checked_state(given, positive={"dt": dt}, surrogate=surrogate)
     I_syn = as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", states[0])
-    parameters = {"I_syn": I_syn, "a": a, "b": b, "c": c, "d": d, "dt": dt, "V_th": V_th, "jump": jump}
-    inputs = [per_neuron(name, x, states[0]) for name, x in parameters.items()]
-    return call_step(kernel, states, inputs, method=method, surrogate=surrogate, backend=backend)
+    variables = each_per_neuron(states[0], I_syn=I_syn, a=a, b=b, c=c, d=d, dt=dt, V_th=V_th, jump=jump)
+    options = {"method": method, "surrogate": surrogate, "backend": backend}
+    return call_step(kernel, _of_neuron, states, variables, **options)
 
 
-kernel = XLACustomKernel("izhikevich_step")
-kernel.def_tags("neuron", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(
+    V_m: Any, U_m: Any, *, I_syn: Any, a: Any, b: Any, c: Any, d: Any, dt: Any, V_th: Any, jump: Any,
+    method: str, surrogate: Surrogate | None,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Move V and U, spike above V_th and reset."""
+    if method == "euler":
+        V, seen = V_m + dt * _slope(V_m, U_m, I_syn), V_m
+    else:
+        half = V_m + dt / 2 * _slope(V_m, U_m, I_syn)
+        seen = V = half + dt / 2 * _slope(half, U_m, I_syn)
+    U, V = U_m + dt * a * (b * seen - U_m), V + jump
+    spike = crossings(V, V_th, surrogate)
+    return jnp.where(spike.astype(bool), c, V), U + at_spike(spike, d), spike
+
+
+def _slope(V: Any, U: Any, I_syn: Any) -> Any:
+    return (0.04 * V + 5) * V + 140 - U + I_syn
+
+
+kernel = define_kernel("izhikevich_step", "event_ops.neurons", "neuron", "elementwise")

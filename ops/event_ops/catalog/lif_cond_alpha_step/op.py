@@ -1,21 +1,17 @@
-"""The operator `lif_cond_alpha_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `lif_cond_alpha_step`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.kernels.neurons import (
-    call_step,
-    checked_state,
-    fading_of,
-    leak_of,
-    parameters_of,
-    rate_of,
-)
-from event_ops.kernels.reference.spiking import Surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state, fading_of, membrane_variables
+from event_ops.kernels.reference.membrane import relax
+from event_ops.kernels.reference.spiking import Surrogate, fire, is_held, unless_held
 
 
 def lif_cond_alpha_step(
@@ -93,20 +89,34 @@ def lif_cond_alpha_step(
     given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
     given |= {"dg_ex": dg_ex, "dg_in": dg_in}
     states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
-    p = parameters_of(
+    variables = membrane_variables(
         states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, I_e=I_e,
         V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt,
     )  # fmt: skip
-    decay_ex, mean_ex, ramp_ex = fading_of("tau_syn_ex", tau_syn_ex, dt, states[0])
-    decay_in, mean_in, ramp_in = fading_of("tau_syn_in", tau_syn_in, dt, states[0])
-    inputs = [
-        *(decay_ex, decay_in, mean_ex, mean_in, ramp_ex, ramp_in),
-        *(p.g_L, leak_of(p), p.E_ex, p.E_in, rate_of(p, p.C_m)),
-        *(p.V_th, p.V_reset, p.t_ref, p.dt),
-    ]
-    return call_step(kernel, states, inputs, surrogate=surrogate, backend=backend)
+    for name, tau in (("ex", tau_syn_ex), ("in", tau_syn_in)):
+        fading = fading_of(f"tau_syn_{name}", tau, dt, states[0])
+        variables[f"decay_{name}"], variables[f"mean_{name}"], variables[f"rise_{name}"] = fading
+    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-kernel = XLACustomKernel("lif_cond_alpha_step")
-kernel.def_tags("neuron", "synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(
+    V_m: Any, refractory: Any, g_ex: Any, g_in: Any, dg_ex: Any, dg_in: Any, *, decay_ex: Any, decay_in: Any,
+    mean_ex: Any, mean_in: Any, rise_ex: Any, rise_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
+    rate: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any, surrogate: Surrogate | None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Let conductances move V unless it is held; spike, reset and hold; the conductances go on."""
+    synapses = g_ex, g_in, dg_ex, dg_in, mean_ex, mean_in, rise_ex, rise_in
+    free = unless_held(is_held(refractory, dt), _moved, V_m, *synapses, g_L, leak, E_ex, E_in, rate)
+    V, left, spike = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+    later = (g_ex + dt * dg_ex) * decay_ex, (g_in + dt * dg_in) * decay_in
+    return V, left, *later, dg_ex * decay_ex, dg_in * decay_in, spike
+
+
+def _moved(
+    V_m: Any, g_ex: Any, g_in: Any, dg_ex: Any, dg_in: Any, mean_ex: Any, mean_in: Any, rise_ex: Any,
+    rise_in: Any, *membrane: Any,
+) -> Any:  # fmt: skip
+    return relax(V_m, g_ex * mean_ex + dg_ex * rise_ex, g_in * mean_in + dg_in * rise_in, *membrane)
+
+
+kernel = define_kernel("lif_cond_alpha_step", "event_ops.neurons", "neuron", "synapse", "elementwise")

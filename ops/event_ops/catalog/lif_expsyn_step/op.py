@@ -1,4 +1,4 @@
-"""The operator `lif_expsyn_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `lif_expsyn_step`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.checks.arrays import check_positive
-from event_ops.checks.inputs import as_input, computed
-from event_ops.checks.neuron import check_state, per_neuron
-from event_ops.kernels.neurons import call_step
+from event_ops.checks.inputs import computed
+from event_ops.checks.neuron import each_per_neuron, per_neuron
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state
 from event_ops.kernels.reference.decay import current_gain, decay_factor
-from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import Surrogate, approach, fire, is_held, unless_held
 
 
 def lif_expsyn_step(
@@ -89,37 +88,37 @@ def lif_expsyn_step(
     Source: Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402; NEST's ``iaf_psc_exp``, which spikes where
         V >= V_th, with one current for both signs.
     """
-    check_surrogate(surrogate)
-    V_m, refractory, I_syn = map(as_input, (V_m, refractory, I_syn))
-    check_state(V_m, refractory=refractory, I_syn=I_syn)
-    for name, x in (("tau_m", tau_m), ("tau_syn", tau_syn), ("dt", dt)):
-        check_positive(name, x)
-    check_positive("t_ref", t_ref, zero=True)
-    parameters = {
-        "tau_m or dt": decay_factor(tau_m, dt, V_m.dtype),
-        "tau_syn or dt": decay_factor(tau_syn, dt, V_m.dtype),
-        "tau_m, tau_syn or dt": current_gain(tau_m, tau_syn, dt, V_m.dtype),
-        "R_m": R_m,
-        "E_L": E_L,
-        "I_e": I_e,
-        "V_th": V_th,
-        "V_reset": V_reset,
-        "t_ref": t_ref,
-        "dt": dt,
-        "jump": jump,
-    }
-    given = (per_neuron(name, x, V_m) for name, x in parameters.items())
-    decay, decay_syn, gain, resistance, rest, constant, *spiking = given
-    gain, V_inf = computed(_of_resistance, resistance, gain, rest, constant)
-    inputs = decay, decay_syn, gain, V_inf, *spiking
-    states = V_m, refractory, I_syn
-    return call_step(kernel, states, inputs, surrogate=surrogate, backend=backend)
+    positive = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
+    given = {"V_m": V_m, "refractory": refractory, "I_syn": I_syn}
+    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    V_m = states[0]
+    decay = per_neuron("tau_m or dt", decay_factor(tau_m, dt, V_m.dtype), V_m)
+    decay_syn = per_neuron("tau_syn or dt", decay_factor(tau_syn, dt, V_m.dtype), V_m)
+    gain = per_neuron("tau_m, tau_syn or dt", current_gain(tau_m, tau_syn, dt, V_m.dtype), V_m)
+    p = each_per_neuron(
+        V_m, R_m=R_m, E_L=E_L, I_e=I_e, V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt, jump=jump
+    )
+    gain, V_inf = computed(_of_resistance, p.pop("R_m"), gain, p.pop("E_L"), p.pop("I_e"))
+    variables = {"decay": decay, "decay_syn": decay_syn, "gain": gain, "V_inf": V_inf, **p}
+    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
 def _of_resistance(R_m: Any, gain: Any, E_L: Any, I_e: Any) -> tuple[Any, Any]:
     return R_m * gain, E_L + R_m * I_e
 
 
-kernel = XLACustomKernel("lif_expsyn_step")
-kernel.def_tags("neuron", "synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(
+    V_m: Any, refractory: Any, I_syn: Any, *, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
+    V_reset: Any, t_ref: Any, dt: Any, jump: Any, surrogate: Surrogate | None,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Move towards V_inf, and by the current, unless held; spike, reset and hold; the current decays."""
+    free = unless_held(is_held(refractory, dt), _moved, V_m, V_inf, decay, gain, I_syn) + jump
+    V, left, spike = fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+    return V, left, I_syn * decay_syn, spike
+
+
+def _moved(V_m: Any, V_inf: Any, decay: Any, gain: Any, I_syn: Any) -> Any:
+    return approach(V_m, V_inf, decay) + gain * I_syn
+
+
+kernel = define_kernel("lif_expsyn_step", "event_ops.neurons", "neuron", "synapse", "elementwise")

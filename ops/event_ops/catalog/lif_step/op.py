@@ -1,18 +1,26 @@
-"""The operator `lif_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `lif_step`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
 from event_ops.checks.arrays import check_positive, check_same_dtype
 from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, check_state, per_neuron
-from event_ops.kernels.neurons import call_step
+from event_ops.checks.neuron import check_method, check_state, each_per_neuron, per_neuron
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
 from event_ops.kernels.reference.decay import membrane_decay
-from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import (
+    Surrogate,
+    approach,
+    check_surrogate,
+    fire,
+    is_held,
+    unless_held,
+)
 
 
 def lif_step(
@@ -88,19 +96,21 @@ def lif_step(
     check_positive("tau_m", tau_m)
     check_positive("dt", dt)
     check_positive("t_ref", t_ref, zero=True)
-    parameters = {
-        "tau_m or dt": membrane_decay(tau_m, dt, V_m.dtype, method),
-        "E_L": E_L,
-        "V_th": V_th,
-        "V_reset": V_reset,
-        "t_ref": t_ref,
-        "dt": dt,
-        "jump": jump,
+    variables = {
+        "I_syn": per_neuron("I_syn", I_syn, V_m),
+        "decay": per_neuron("tau_m or dt", membrane_decay(tau_m, dt, V_m.dtype, method), V_m),
+        **each_per_neuron(V_m, E_L=E_L, V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt, jump=jump),
     }
-    inputs = [per_neuron(name, x, V_m) for name, x in (("I_syn", I_syn), *parameters.items())]
-    return call_step(kernel, (V_m, refractory), inputs, surrogate=surrogate, backend=backend)
+    return call_step(kernel, _of_neuron, (V_m, refractory), variables, surrogate=surrogate, backend=backend)
 
 
-kernel = XLACustomKernel("lif_step")
-kernel.def_tags("neuron", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(
+    V_m: Any, refractory: Any, *, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any,
+    dt: Any, jump: Any, surrogate: Surrogate | None,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Move towards E_L + I_syn unless held, spike above V_th, reset and hold; decay is what is left of V."""
+    free = unless_held(is_held(refractory, dt), approach, V_m, E_L + I_syn, decay) + jump
+    return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
+
+
+kernel = define_kernel("lif_step", "event_ops.neurons", "neuron", "elementwise")

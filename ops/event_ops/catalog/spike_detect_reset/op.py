@@ -1,16 +1,18 @@
-"""The operator `spike_detect_reset`: checks, backends; its derivatives are those of the reference."""
+"""The operator `spike_detect_reset`: its checks, and its definition, the step of one neuron."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_state, per_neuron
-from event_ops.kernels.neurons import call_step
-from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.checks.neuron import each_per_neuron
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state
+from event_ops.kernels.reference.spiking import Surrogate, crossings
 
 
 def spike_detect_reset(
@@ -43,13 +45,15 @@ def spike_detect_reset(
         TypeError: a dtype that is not taken; a surrogate that is not a function.
         ValueError: a shape that does not fit.
     """
-    check_surrogate(surrogate)
-    V_m = as_input(V_m)
-    check_state(V_m)
-    parameters = [per_neuron(name, x, V_m) for name, x in (("V_th", V_th), ("V_reset", V_reset))]
-    return call_step(kernel, (V_m,), parameters, surrogate=surrogate, backend=backend)
+    states = checked_state({"V_m": V_m}, surrogate=surrogate)
+    variables = each_per_neuron(states[0], V_th=V_th, V_reset=V_reset)
+    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-kernel = XLACustomKernel("spike_detect_reset")
-kernel.def_tags("neuron", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def _of_neuron(V_m: Any, *, V_th: Any, V_reset: Any, surrogate: Surrogate | None) -> tuple[Any, Any]:
+    """Compare V with the threshold, and reset it where it spikes."""
+    spike = crossings(V_m, V_th, surrogate)
+    return jnp.where(spike.astype(bool), V_reset, V_m), spike
+
+
+kernel = define_kernel("spike_detect_reset", "event_ops.neurons", "neuron", "elementwise")

@@ -1,21 +1,18 @@
-"""The operator `trace_decay`: checks, backends."""
+"""The operator `trace_decay`: its checks, and its definition, the step of one trace."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.checks.arrays import (
-    FLOATS,
-    check_dtype,
-    check_positive,
-    check_same_dtype,
-    check_shape,
-)
-from event_ops.checks.inputs import as_input, flattened, shaped
+from event_ops.checks.arrays import FLOATS, check_dtype, check_positive, check_same_dtype, check_shape
+from event_ops.checks.inputs import as_input
+from event_ops.codegen.elementwise import call_term
+from event_ops.codegen.operators import define_kernel
 from event_ops.kernels.reference.decay import decay_factor
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import at_spike
 
 
 def trace_decay(
@@ -58,12 +55,13 @@ def trace_decay(
     check_positive("dt", dt)
     decay = decay_factor(tau, dt, x.dtype)
     check_shape("tau or dt", decay, (), x.shape, why="one for all, or one per trace x")
-    outs = jax.ShapeDtypeStruct((x.size,), x.dtype)
-    y = kernel(*flattened((x, spikes), (decay,)), outs=outs, backend=backend)
-    return shaped([y], x.shape)[0]
+    return call_term(kernel, _of_trace, (x,), {"spikes": spikes, "decay": decay}, backend=backend)[0]
 
 
-kernel = XLACustomKernel("trace_decay")
-kernel.def_tags("elementwise", "trace")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
-kernel.def_kernel("reference", "cpu", "event_ops.catalog.trace_decay.reference:build", asdefault=True)
+def _of_trace(x: Any, *, spikes: Any, decay: Any) -> Any:
+    """Return x * decay + spikes, where decay is exp(-dt / tau)."""
+    return x * decay + at_spike(spikes, 1)
+
+
+kernel = define_kernel("trace_decay", "event_ops.neurons", "elementwise", "trace")
+kernel.def_kernel("reference", "cpu", "event_ops.neurons.reference:build", asdefault=True)

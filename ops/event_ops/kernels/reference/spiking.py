@@ -63,9 +63,27 @@ def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
     return refractory > dt / 2
 
 
-def approach(V_m: jax.Array, V_inf: jax.Array, decay: jax.Array, held: jax.Array) -> jax.Array:
-    """Return V_m one step nearer to V_inf; where neurons are held, neither it nor its derivatives count."""
-    return V_inf + jnp.where(held, 0, V_m - V_inf) * decay
+def approach(V_m: jax.Array, V_inf: jax.Array, decay: jax.Array) -> jax.Array:
+    """Return V_m one step nearer to V_inf."""
+    return V_inf + (V_m - V_inf) * decay
+
+
+def unless(held: jax.Array, x: jax.Array) -> jax.Array:
+    """Return x, whose derivative is 0 where a neuron is held."""
+    return jnp.where(held, jax.lax.stop_gradient(x), x)
+
+
+def unless_held(held: jax.Array, move: Callable[..., Any], *inputs: jax.Array) -> Any:
+    """Return `move(*inputs)`, through which no derivative passes where a neuron is held.
+
+    So 0 times what is infinite in such a neuron is not NaN; where it is held, the result is not to be used.
+    """
+    return move(*(unless(held, x) for x in inputs))
+
+
+def at_spike(spike: jax.Array, value: Any) -> jax.Array:
+    """Return spike * value, and 0 where a flag is False, whatever the value is."""
+    return jnp.where(spike, value, 0) if spike.dtype == bool else spike * value
 
 
 def fire(
