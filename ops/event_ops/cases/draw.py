@@ -81,10 +81,3 @@ def drawn(
         return lambda *draw: inputs(Draw(*draw), *args, **kwargs)
 
     return with_options
-
-
-@drawn
-def with_jumps(draw: Draw, make: Make, size: int) -> Arguments:
-    """Push some of the neurons that `make` returns over the threshold by delta synapses; some are held."""
-    state, parameters = make(*draw)
-    return state, parameters | {"jump": draw.rng.normal(0, 5, size).astype(draw.dtype)}

@@ -6,26 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    BENCHMARK,
-    CONFORMANCE,
-    Arguments,
-    Case,
-    InvalidCall,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import Case, InvalidCall, Rounding
 from event_ops.cases.bench import Bench, Call, Outs
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.neurons import Population, gamma, held, neurons, uniform
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
 # V is moved by large currents of both signs, whose errors four substeps add up.
 ROUNDING = Rounding(64)
 
-V_M, G_EX, G_IN, ACT_M, INACT_H, ACT_N = 0, 2, 3, 4, 5, 6
-MOVING = (V_M, G_EX, G_IN, ACT_M, INACT_H, ACT_N)
+MOVING = V_M, G_EX, G_IN, ACT_M, INACT_H, ACT_N = 0, 2, 3, 4, 5, 6
 
 # The neuron of the COBAHH network (Brette et al. 2007, benchmark 3).
 COBAHH: dict[str, Any] = {
@@ -44,56 +34,38 @@ COBAHH: dict[str, Any] = {
     "t_ref": 2.0,
     "dt": 0.1,
 }
-
-
-@drawn
-def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
-    V = draw.rng.uniform(-80, 45, size)
-    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 20, size) * 0.1, 0.0)
-    g_ex, g_in = draw.rng.gamma(2.0, 6.0, size), draw.rng.gamma(2.0, 33.0, size)
-    gates = (draw.rng.uniform(0, 1, size) for _ in range(3))
-    parameters = draw.spread(COBAHH, np.shape(V), 0.05) if each else COBAHH
-    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, g_ex, g_in, *gates))
-    return state, parameters | options
-
-
-@drawn
-def _threshold(draw: Draw) -> Arguments:
-    """Return potentials that fall from above and rise to it, held and not, where rates are 0 / 0, and NaN."""
-    V = np.array([0, 0, -70, -50, -23, -48, np.nan], draw.dtype)
-    held = np.array([0, 0.1, 0, 0, 0, 0, 0], draw.dtype)
-    n = np.array([1, 1, 0, 0, 0, 0, 0], draw.dtype)
-    none = np.zeros_like(V)
-    return (V, held, none, none, none, none, n), COBAHH
-
+STATES = {
+    "V_m": uniform(-80, 45),
+    "refractory": held(20),
+    "g_ex": gamma(12),
+    "g_in": gamma(66),
+    "Act_m": uniform(0, 1),
+    "Inact_h": uniform(0, 1),
+    "Act_n": uniform(0, 1),
+}
+POPULATION = Population(COBAHH, STATES, spread=0.05)
 
 CASES = (
-    Case("random", _random(33), differentiable=MOVING),
-    Case("one-substep", _random(33, substeps=1), differentiable=MOVING),
-    Case("each", _random((4, 5), each=True), differentiable=MOVING, tolerance=8),
-    Case("threshold", _threshold()),
-    Case("surrogate", _random(33, surrogate=fast_sigmoid())),
-    Case("empty", _random(0), differentiable=MOVING),
-    Case("single", _random(()), differentiable=MOVING),
-    Case("threads", _random(5000)),
-    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    benchmark("100k", _random(100_000)),
-    benchmark("1M", _random(1_000_000)),
+    *POPULATION.cases(MOVING, 5000, {"surrogate": fast_sigmoid()}),
+    Case("one-substep", POPULATION.random(33, substeps=1), differentiable=MOVING),
+    # They fall from above and rise to the threshold, held and not; rates are 0 / 0; and NaN.
+    Case(
+        "threshold",
+        neurons(
+            COBAHH,
+            [0, 0, -70, -50, -23, -48, np.nan],
+            [0, 0.1, 0, 0, 0, 0, 0],
+            *(0, 0, 0, 0),
+            [1, 1, 0, 0, 0, 0, 0],
+        ),
+    ),
 )
 
-_STATES = ("V_m", "refractory", "g_ex", "g_in", "Act_m", "Inact_h", "Act_n")
-_wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **COBAHH)
-
+wrong = POPULATION.wrong
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    InvalidCall("mixed", _wrong(Act_n=np.zeros(3, np.int32)), TypeError, "Act_n has dtype int32 and V_m"),
-    InvalidCall("short", _wrong(Inact_h=np.zeros(2, "f")), ValueError, r"Inact_h has shape \(2,\)"),
-    InvalidCall("short-g_K", _wrong(g_K=np.zeros(2, "f")), ValueError, r"g_K has shape \(2,\)"),
-    InvalidCall("C_m-zero", _wrong(C_m=0), ValueError, "C_m is or contains 0"),
-    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    InvalidCall("no-substep", _wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    InvalidCall("half-substep", _wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
-    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+    *POPULATION.invalid_calls(mixed="Act_n", short=("refractory", "Inact_h", "g_K"), positive=("C_m",)),
+    InvalidCall("no-substep", wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
+    InvalidCall("half-substep", wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
 )
 
 

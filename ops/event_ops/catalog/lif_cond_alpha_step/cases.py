@@ -6,26 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    BENCHMARK,
-    CONFORMANCE,
-    Arguments,
-    Case,
-    InvalidCall,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import Case, InvalidCall, Rounding
 from event_ops.cases.bench import Bench
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.neurons import Population, gamma, held, neurons, uniform, with_array
 from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
 
-V_M, G_EX, G_IN, DG_EX, DG_IN = 0, 2, 3, 4, 5
-MOVING = (V_M, G_EX, G_IN, DG_EX, DG_IN)
+MOVING = V_M, G_EX, G_IN, DG_EX, DG_IN = 0, 2, 3, 4, 5
 
 # The COBA network's neuron (Brette et al. 2007, benchmark 1), with synapses as fast as those of NEST.
 ALPHA: dict[str, Any] = {
@@ -41,70 +31,42 @@ ALPHA: dict[str, Any] = {
     "t_ref": 5.0,
     "dt": 0.1,
 }
-
-
-@drawn
-def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
-    V = draw.rng.uniform(-60, -49.9, size)
-    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 50, size) * 0.1, 0.0)
-    g = [draw.rng.gamma(2.0, mean / 2, size) for mean in (12, 66, 24, 66)]
-    parameters = draw.spread(ALPHA, np.shape(V), 0.1) if each else ALPHA
-    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, *g))
-    return state, parameters | options
-
-
-@drawn
-def _current(draw: Draw) -> Arguments:
-    """Return neurons with a current of their own, which drives some over the threshold."""
-    state, parameters = _random(33)(*draw)
-    return state, parameters | {"I_e": draw.rng.normal(0, 2000, 33).astype(draw.dtype)}
-
-
-@drawn
-def _threshold(draw: Draw) -> Arguments:
-    """Return potentials at the threshold, near it, held above it, and NaN; some conductances are huge."""
-    V = np.array([-50, -49.9, -50.1, -40, np.nan, -60, -60], draw.dtype)
-    held = np.array([0, 0, 0, 0.1, 0, 0, 0.1], draw.dtype)
-    g_ex = np.array([0, 0, 0, 0, 0, 1e9, np.inf], draw.dtype)
-    none = np.zeros_like(V)
-    return (V, held, g_ex, none, none, none), ALPHA | {"E_L": -50.0}
-
+STATES = {
+    "V_m": uniform(-60, -49.9),
+    "refractory": held(50),
+    "g_ex": gamma(12),
+    "g_in": gamma(66),
+    "dg_ex": gamma(24),
+    "dg_in": gamma(66),
+}
+POPULATION = Population(ALPHA, STATES)
 
 CASES = (
-    Case("random", _random(33), differentiable=MOVING),
-    Case("each", _random(33, each=True), differentiable=MOVING, tolerance=4),
-    Case("grid", _random((4, 5), dt=1.0), differentiable=MOVING),
-    Case("current", _current(), differentiable=MOVING),
-    Case("threshold", _threshold()),
-    Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
-    Case("empty", _random(0), differentiable=MOVING),
-    Case("single", _random(()), differentiable=MOVING),
-    Case("threads", _random(70_000)),
-    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    benchmark("100k", _random(100_000)),
-    benchmark("1M", _random(1_000_000)),
+    *POPULATION.cases(MOVING, 70_000, {"V_th": -55.0, "surrogate": fast_sigmoid()}),
+    Case("long-step", POPULATION.random(33, dt=1.0), differentiable=MOVING),
+    # Currents of their own drive some over the threshold.
+    Case("current", with_array(POPULATION.random(33), "I_e", 2000), differentiable=MOVING),
+    # At the threshold, near it, held above it, and NaN; some conductances are huge.
+    Case(
+        "threshold",
+        neurons(
+            ALPHA | {"E_L": -50.0},
+            [-50, -49.9, -50.1, -40, np.nan, -60, -60],
+            [0, 0, 0, 0.1, 0, 0, 0.1],
+            [0, 0, 0, 0, 0, 1e9, np.inf],
+            *(0, 0, 0),
+        ),
+    ),
 )
-
-F2 = np.ones(2, "f")
-_STATES = ("V_m", "refractory", "g_ex", "g_in", "dg_ex", "dg_in")
-_wrong = changes_to(dict.fromkeys(_STATES, np.zeros(3, np.float32)), **ALPHA)
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    InvalidCall("mixed", _wrong(g_ex=np.zeros(3, np.int32)), TypeError, "g_ex has dtype int32 and V_m"),
-    InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-    InvalidCall("one-dg", _wrong(dg_in=np.zeros((), "f")), ValueError, r"dg_in has shape \(\)"),
-    InvalidCall("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
-    InvalidCall("short-I_e", _wrong(I_e=np.zeros(2, "f")), ValueError, r"I_e has shape \(2,\)"),
-    InvalidCall("short-tau", _wrong(tau_syn_in=F2), ValueError, r"tau_syn_in or dt has shape \(2,\)"),
-    InvalidCall("tau-zero", _wrong(tau_syn_ex=0), ValueError, "tau_syn_ex is or contains 0"),
-    InvalidCall("C_m-zero", _wrong(C_m=0.0), ValueError, "C_m is or contains 0.0"),
-    InvalidCall("g_L-zero", _wrong(g_L=0.0), ValueError, "g_L is or contains 0.0"),
-    InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
+    *POPULATION.invalid_calls(
+        mixed="g_ex",
+        short=("refractory", "V_th", "I_e", "tau_syn_in"),
+        positive=("tau_syn_ex", "C_m", "g_L", "dt"),
+    ),
+    InvalidCall("one-dg", POPULATION.wrong(dg_in=np.zeros((), "f")), ValueError, r"dg_in has shape \(\)"),
 )
-
 
 # As in `lif_cond_exp_step`; a conductance and its slope take four operations, not one, and a slope adds two
 # to the mean of each conductance of what is free.

@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    BENCHMARK,
-    CONFORMANCE,
-    Arguments,
-    Case,
-    InvalidCall,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding
 from event_ops.cases.bench import Bench
-from event_ops.cases.draw import Draw, drawn, with_jumps
+from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.neurons import Population, held, neurons, normal, uniform, with_array
 from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
@@ -25,6 +17,7 @@ DTYPES = ("float32", "float64")
 ROUNDING = Rounding(4)
 
 V_M, I_SYN = 0, 2
+MOVING = V_M, I_SYN
 
 # The CUBA network's neuron (Brette et al. 2007, benchmark 2).
 CUBA: dict[str, Any] = {
@@ -35,66 +28,33 @@ CUBA: dict[str, Any] = {
     "t_ref": 5.0,
     "dt": 0.1,
 }
-
-
-@drawn
-def _random(draw: Draw, size: Any, *, each: bool = False, **options: Any) -> Arguments:
-    V = draw.rng.uniform(-60, -49.9, size)
-    held = np.where(draw.rng.random(size) < 0.3, draw.rng.integers(1, 50, size) * 0.1, 0.0)
-    current = draw.rng.normal(0, 20, size)
-    parameters = draw.spread(CUBA, np.shape(V), 0.1) if each else CUBA
-    state = tuple(np.asarray(x).astype(draw.dtype) for x in (V, held, current))
-    return state, parameters | options
+POPULATION = Population(CUBA, {"V_m": uniform(-60, -49.9), "refractory": held(50), "I_syn": normal(0, 20)})
 
 
 @drawn
 def _constant_current(draw: Draw) -> Arguments:
-    (V, held, _), parameters = _random(30)(*draw)
-    return (V, held, np.asarray(15, draw.dtype)), parameters
-
-
-@drawn
-def _threshold(draw: Draw) -> Arguments:
-    """Return potentials at the threshold, just above and just below it, held above it, and NaN."""
-    V = np.array([-50, -49.9, -50.1, -40, np.nan], draw.dtype)
-    held = np.array([0, 0, 0, 0.1, 0], draw.dtype)
-    return (V, held, np.asarray(-1, draw.dtype)), CUBA
+    (V, left, _), parameters = POPULATION.random(30)(*draw)
+    return (V, left, np.asarray(15, draw.dtype)), parameters
 
 
 CASES = (
-    Case("random", _random(33), differentiable=(V_M, I_SYN)),
-    Case("euler", _random(33, method="euler"), differentiable=(V_M, I_SYN)),
-    Case("each", _random(33, each=True), differentiable=(V_M, I_SYN), tolerance=4),
-    Case("each-euler", _random(33, each=True, method="euler"), tolerance=4),
-    Case("grid", _random((4, 5)), differentiable=(V_M, I_SYN)),
-    Case("constant-current", _constant_current(), differentiable=(V_M, I_SYN)),
-    Case("jump", with_jumps(_random(33), 33), differentiable=(V_M, I_SYN)),
-    Case("threshold", _threshold()),
-    Case("surrogate", _random(33, V_th=-55.0, surrogate=fast_sigmoid())),
-    Case("empty", _random(0), differentiable=(V_M, I_SYN)),
-    Case("single", _random(()), differentiable=(V_M, I_SYN)),
-    Case("threads", _random(140_000)),
-    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    benchmark("100k", _random(100_000)),
-    benchmark("1M", _random(1_000_000)),
+    *POPULATION.cases(MOVING, 140_000, {"V_th": -55.0, "surrogate": fast_sigmoid()}),
+    Case("euler", POPULATION.random(33, method="euler"), differentiable=MOVING),
+    Case("each-euler", POPULATION.random(33, each=True, method="euler"), tolerance=4),
+    Case("constant-current", _constant_current(), differentiable=MOVING),
+    Case("jump", with_array(POPULATION.random(33), "jump", 5), differentiable=MOVING),
+    # At the threshold, just above and just below it, held above it, and NaN.
+    Case("threshold", neurons(CUBA, [-50, -49.9, -50.1, -40, np.nan], [0, 0, 0, 0.1, 0], -1)),
 )
-
-_wrong = changes_to(dict.fromkeys(("V_m", "refractory", "I_syn"), np.zeros(3, np.float32)), **CUBA)
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(V_m=np.zeros(3, np.int32)), TypeError, "V_m has dtype int32"),
-    InvalidCall("mixed", _wrong(I_syn=np.zeros(3, np.int32)), TypeError, "I_syn has dtype int32 and V_m"),
-    InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, r"refractory has shape \(2,\)"),
-    InvalidCall("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
-    InvalidCall("short-jump", _wrong(jump=np.zeros(2, "f")), ValueError, r"jump has shape \(2,\)"),
-    InvalidCall("short-V_th", _wrong(V_th=np.zeros(2, "f")), ValueError, r"V_th has shape \(2,\)"),
-    InvalidCall("tau-zero", _wrong(tau_m=0), ValueError, "tau_m is or contains 0"),
-    InvalidCall("dt-zero", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-    InvalidCall("t_ref-negative", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-    InvalidCall("surrogate", _wrong(surrogate="atan"), TypeError, "surrogate is 'atan'; expected None or"),
-    InvalidCall("method", _wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"),
+    *POPULATION.invalid_calls(
+        mixed="I_syn", short=("refractory", "I_syn", "jump", "V_th"), positive=("tau_m", "dt")
+    ),
+    InvalidCall(
+        "method", POPULATION.wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"
+    ),
 )
-
 
 # All compare the refractory time. What is held subtracts dt from it, and compares with 0; what is free takes
 # three operations towards V_inf, and compares with the threshold.

@@ -57,3 +57,4 @@ def _of_neuron(V_m: Any, *, V_th: Any, V_reset: Any, surrogate: Surrogate | None
 
 
 kernel = define_kernel("spike_detect_reset", "event_ops.neurons", "neuron", "elementwise")
+kernel.def_numba_cuda_kernel("event_ops.catalog.spike_detect_reset.numba_cuda:build")

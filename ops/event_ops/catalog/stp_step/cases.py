@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    BENCHMARK,
-    CONFORMANCE,
-    Arguments,
-    Case,
-    InvalidCall,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.neurons import sized
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(6)
@@ -43,10 +35,7 @@ CASES = (
     Case("no-release", _random(33, U=0.0), differentiable=(X, U_STATE)),
     Case("empty", _random(0), differentiable=(X, U_STATE)),
     Case("single", _random(()), differentiable=(X, U_STATE)),
-    Case("threads", _random(120_000)),
-    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    benchmark("100k", _random(100_000)),
-    benchmark("1M", _random(1_000_000)),
+    *sized(_random, 120_000),
 )
 
 _arrays = {"x": np.ones(3, np.float32), "u": np.zeros(3, np.float32), "spikes": np.ones(3, bool)}

@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    BENCHMARK,
-    CONFORMANCE,
-    Arguments,
-    Case,
-    InvalidCall,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.neurons import sized
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -40,10 +32,7 @@ CASES = (
     Case("grid", _random((3, 5), "float", True), differentiable=(X, SPIKES), tolerance=4),
     Case("empty", _random(0), differentiable=(X,)),
     Case("single", _random(()), differentiable=(X,)),
-    Case("threads", _random(300_000), differentiable=()),
-    Case("4k", _random(4000), frozenset({CONFORMANCE, BENCHMARK})),
-    benchmark("100k", _random(100_000)),
-    benchmark("1M", _random(1_000_000)),
+    *sized(_random, 300_000),
 )
 
 _wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)

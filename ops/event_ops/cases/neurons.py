@@ -1,0 +1,129 @@
+"""Cases of neurons: populations drawn at random, the cases that every neuron has, and its wrong calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases.draw import Draw, Make, drawn
+
+# Draws a state, one number for each neuron of a shape.
+Distribution = Callable[[np.random.Generator, Any], Any]
+
+
+def uniform(low: float, high: float) -> Distribution:
+    """Return the uniform distribution between two numbers."""
+    return lambda rng, size: rng.uniform(low, high, size)
+
+
+def normal(mean: float, deviation: float) -> Distribution:
+    """Return the normal distribution."""
+    return lambda rng, size: rng.normal(mean, deviation, size)
+
+
+def gamma(mean: float) -> Distribution:
+    """Return a distribution of positive numbers, such as conductances, which has this mean."""
+    return lambda rng, size: rng.gamma(2.0, mean / 2, size)
+
+
+def held(steps: int) -> Distribution:
+    """Return the refractory time that remains; a third of neurons is held, for less than `steps` steps."""
+    return lambda rng, size: np.where(rng.random(size) < 0.3, rng.integers(1, steps, size) * 0.1, 0.0)
+
+
+def sized(make: Callable[[int], Make], threads: int) -> tuple[Case, ...]:
+    """Return cases of many elements: for all threads, and those of benchmarks."""
+    return (
+        Case("threads", make(threads)),
+        Case("4k", make(4000), frozenset({CONFORMANCE, BENCHMARK})),
+        benchmark("100k", make(100_000)),
+        benchmark("1M", make(1_000_000)),
+    )
+
+
+class Population(NamedTuple):
+    """Neurons of which cases are made.
+
+    Args:
+        parameters: those of the neuron, by name.
+        states: name -> distribution of the arrays that a step takes by position, V_m first.
+        spread: by how much parameters differ where each neuron has its own, as a part of 1.
+    """
+
+    parameters: Mapping[str, Any]
+    states: Mapping[str, Distribution]
+    spread: float = 0.1
+
+    def random(self, size: Any, *, each: bool = False, **options: Any) -> Make:
+        """Return the `make` of neurons drawn at random; each: with parameters of their own."""
+        return _random(self, size, each, options)
+
+    def cases(
+        self, differentiable: Sequence[int], threads: int, surrogate: Mapping[str, Any]
+    ) -> tuple[Case, ...]:
+        """Return the cases that every neuron has; surrogate: the options of the one with a surrogate."""
+        moving = tuple(differentiable)
+        return (
+            Case("random", self.random(33), differentiable=moving),
+            Case("each", self.random(33, each=True), differentiable=moving, tolerance=4),
+            Case("grid", self.random((4, 5)), differentiable=moving),
+            Case("surrogate", self.random(33, **surrogate)),
+            Case("empty", self.random(0), differentiable=moving),
+            Case("single", self.random(()), differentiable=moving),
+            *sized(self.random, threads),
+        )
+
+    def wrong(self, **changes: Any) -> Callable[[], Arguments]:
+        """Return the `make` of a call of three neurons that is right but for these arguments."""
+        return changes_to(dict.fromkeys(self.states, np.zeros(3, np.float32)), **self.parameters)(**changes)
+
+    def invalid_calls(
+        self, *, mixed: str = "", short: Sequence[str] = (), positive: Sequence[str] = ()
+    ) -> tuple[InvalidCall, ...]:
+        """Return the wrong calls that every neuron has.
+
+        Args:
+            mixed: the argument whose dtype is not the one of V_m; "": none.
+            short: arguments that have another number of elements.
+            positive: parameters that are 0 and must not be.
+        """
+        integers, two = np.zeros(3, np.int32), np.ones(2, np.float32)
+        wrong: list[tuple[str, dict[str, Any], type[Exception], str]]
+        wrong = [("integer", {"V_m": integers}, TypeError, "V_m has dtype int32")]
+        if mixed:
+            wrong.append(("mixed", {mixed: integers}, TypeError, f"{mixed} has dtype int32 and V_m"))
+        for name in short:
+            wrong.append((f"short-{name}", {name: two}, ValueError, rf"{name}( or dt)? has shape \(2,\)"))
+        for name in positive:
+            wrong.append((f"{name}-zero", {name: 0.0}, ValueError, f"{name} is or contains 0.0"))
+        if "t_ref" in self.parameters:
+            wrong.append(("t_ref-negative", {"t_ref": -1.0}, ValueError, "t_ref is or contains -1.0"))
+        wrong.append(("surrogate", {"surrogate": "atan"}, TypeError, "surrogate is 'atan'; expected None or"))
+        return tuple(InvalidCall(name, self.wrong(**by), error, text) for name, by, error, text in wrong)
+
+
+@drawn
+def _random(draw: Draw, of: Population, size: Any, each: bool, options: Mapping[str, Any]) -> Arguments:
+    states = tuple(np.asarray(state(draw.rng, size)).astype(draw.dtype) for state in of.states.values())
+    shape = states[0].shape
+    parameters = draw.spread(of.parameters, shape, of.spread) if each else dict(of.parameters)
+    return states, parameters | options
+
+
+@drawn
+def with_array(draw: Draw, make: Make, name: str, deviation: float) -> Arguments:
+    """Give each neuron that `make` returns a value of its own, such as a current, drawn around 0."""
+    state, parameters = make(*draw)
+    values = draw.rng.normal(0, deviation, state[0].shape).astype(draw.dtype)
+    return state, parameters | {name: values}
+
+
+@drawn
+def neurons(draw: Draw, parameters: Mapping[str, Any], *states: Any) -> Arguments:
+    """Return neurons in the states that are given, one for each; a single number is one for all."""
+    shape = np.shape(states[0])
+    arrays = tuple(np.broadcast_to(np.asarray(x, draw.dtype), shape).copy() for x in states)
+    return arrays, dict(parameters)
