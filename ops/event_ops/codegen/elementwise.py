@@ -60,7 +60,9 @@ def call_term(
             _CONFIG.jax_enable_x64,
         )
         # The options stay part of JAX's key: a term knows of a surrogate no more than its text.
-        static |= {"neuron": traced, "primitive": traced.rare}
+        static["neuron"] = traced
+        if traced.rare:  # rows of tuning tables name all static texts of a call
+            static["primitive"] = traced.rare
     return shaped(kernel(*flat, outs=outs, backend=backend, **static), states[0].shape)
 
 

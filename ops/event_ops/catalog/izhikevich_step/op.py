@@ -88,8 +88,9 @@ def izhikevich_step(
     I_syn = as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", states[0])
     variables = each_per_neuron(states[0], I_syn=I_syn, a=a, b=b, c=c, d=d, dt=dt, V_th=V_th, jump=jump)
-    options = {"method": method, "surrogate": surrogate, "backend": backend}
-    return call_step(kernel, _of_neuron, states, variables, **options)
+    return call_step(
+        kernel, _of_neuron, states, variables, method=method, surrogate=surrogate, backend=backend
+    )
 
 
 def _of_neuron(
@@ -98,13 +99,15 @@ def _of_neuron(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Move V and U, spike above V_th and reset."""
     if method == "euler":
-        V, seen = V_m + dt * _slope(V_m, U_m, I_syn), V_m
+        v = V_m + dt * _slope(V_m, U_m, I_syn)
+        u = U_m + dt * a * (b * V_m - U_m)
     else:
         half = V_m + dt / 2 * _slope(V_m, U_m, I_syn)
-        seen = V = half + dt / 2 * _slope(half, U_m, I_syn)
-    U, V = U_m + dt * a * (b * seen - U_m), V + jump
-    spike = crossings(V, V_th, surrogate)
-    return jnp.where(spike.astype(bool), c, V), U + at_spike(spike, d), spike
+        v = half + dt / 2 * _slope(half, U_m, I_syn)
+        u = U_m + dt * a * (b * v - U_m)
+    v = v + jump
+    spike = crossings(v, V_th, surrogate)
+    return jnp.where(spike.astype(bool), c, v), u + at_spike(spike, d), spike
 
 
 def _slope(V: Any, U: Any, I_syn: Any) -> Any:

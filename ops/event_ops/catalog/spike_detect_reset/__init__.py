@@ -1,1 +1,1 @@
-"""The operator `spike_detect_reset`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `spike_detect_reset`: op.py defines it, and says what it computes."""

@@ -1,15 +1,14 @@
-"""The operator `stp_step`: checks; kernels are compiled from the formula of one synapse."""
+"""The operator `stp_step`: its checks, and its definition, the step of one synapse."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog.stp_step.reference import of_synapse
 from event_ops.checks.arrays import (
     FLOATS,
     check_dtype,
@@ -18,15 +17,12 @@ from event_ops.checks.arrays import (
     check_shape,
     is_known,
 )
-from event_ops.checks.inputs import as_input, flattened, in_dtype, is_number, shaped
+from event_ops.checks.inputs import as_input, in_dtype, is_number
 from event_ops.checks.neuron import per_neuron
-from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.elementwise import call_term
 from event_ops.codegen.operators import define_kernel
-from event_ops.codegen.refusals import Subject
 from event_ops.kernels.reference.decay import decay_factor, is_constant
-
-_SUBJECT: Final = Subject("synapse", "synapse", "state", "synapses", "step")
-_NAMES: Final = "spikes", "U", "recovery", "fading"
+from event_ops.kernels.reference.spiking import at_spike
 
 
 def stp_step(
@@ -98,18 +94,25 @@ def stp_step(
     check_positive("tau_rec", tau_rec)
     check_positive("tau_fac", tau_fac, zero=True)
     check_positive("dt", dt)
-    parameters = [
-        per_neuron("U", U, x),
-        per_neuron("tau_rec or dt", decay_factor(tau_rec, dt, x.dtype), x),
-        per_neuron("tau_fac or dt", _fading(tau_fac, dt, x.dtype), x),
-    ]
-    flat = flattened((x, u, spikes), parameters)
-    places = ["each" if a.ndim else ALL for a in flat]
-    traced = Traced.of(of_synapse, [a.dtype for a in flat], _NAMES, places, _SUBJECT, results=[x.dtype] * 3)
-    outs = (jax.ShapeDtypeStruct((x.size,), x.dtype),) * 3
-    after = kernel(*flat, outs=outs, backend=backend, neuron=traced, primitive=traced.rare)
-    new_x, new_u, released = shaped(after, x.shape)
+    variables = {
+        "spikes": spikes,
+        "U": per_neuron("U", U, x),
+        "recovery": per_neuron("tau_rec or dt", decay_factor(tau_rec, dt, x.dtype), x),
+        "fading": per_neuron("tau_fac or dt", _fading(tau_fac, dt, x.dtype), x),
+    }
+    new_x, new_u, released = call_term(
+        kernel, _of_synapse, (x, u), variables, more=(x.dtype,), backend=backend
+    )
     return new_x, new_u, released
+
+
+def _of_synapse(x: Any, u: Any, *, spikes: Any, U: Any, recovery: Any, fading: Any) -> tuple[Any, Any, Any]:
+    """Return x and u after a step, and what is released; recovery and fading are exp(-dt / tau)."""
+    u = u * fading
+    u = u + at_spike(spikes, U * (1 - u))
+    x = 1 + (x - 1) * recovery
+    released = at_spike(spikes, u * x)
+    return x - released, u, released
 
 
 def _fading(tau: Any, dt: Any, dtype: Any) -> jax.Array:

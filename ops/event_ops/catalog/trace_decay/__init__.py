@@ -1,1 +1,1 @@
-"""The operator `trace_decay`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `trace_decay`: op.py defines it, and says what it computes."""
