@@ -106,7 +106,7 @@ class Population(NamedTuple):
 
 
 @drawn
-def _random(draw: Draw, of: Population, size: Any, each: bool, options: Mapping[str, Any]) -> Arguments:
+def _random(draw: Draw, of: Population, size: Any, each: bool, options: dict[str, Any]) -> Arguments:
     states = tuple(np.asarray(state(draw.rng, size)).astype(draw.dtype) for state in of.states.values())
     shape = states[0].shape
     parameters = draw.spread(of.parameters, shape, of.spread) if each else dict(of.parameters)

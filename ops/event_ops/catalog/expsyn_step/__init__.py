@@ -1,1 +1,1 @@
-"""The operator `expsyn_step`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `expsyn_step`: op.py is its public function, reference.py its definition."""

@@ -93,7 +93,7 @@ def _moved(call: Call, outs: Outs) -> int:
 
 
 def _operations(call: Call, outs: Outs) -> int:
-    """Count the decay of each element, and what arrives."""
+    """Count the decay of each element, and the arrivals."""
     return call.g.size + arrivals(call, call.indices)
 
 

@@ -1,1 +1,1 @@
-"""The operator `izhikevich_step`: op.py defines it, and says what it computes."""
+"""The operator `izhikevich_step`: op.py is its public function and its definition."""

@@ -89,11 +89,11 @@ def izhikevich_step(
     check_same_dtype("I_syn", I_syn, "V_m", states[0])
     variables = each_per_neuron(states[0], I_syn=I_syn, a=a, b=b, c=c, d=d, dt=dt, V_th=V_th, jump=jump)
     return call_step(
-        kernel, _of_neuron, states, variables, method=method, surrogate=surrogate, backend=backend
+        kernel, of_neuron, states, variables, method=method, surrogate=surrogate, backend=backend
     )
 
 
-def _of_neuron(
+def of_neuron(
     V_m: Any, U_m: Any, *, I_syn: Any, a: Any, b: Any, c: Any, d: Any, dt: Any, V_th: Any, jump: Any,
     method: str, surrogate: Surrogate | None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip

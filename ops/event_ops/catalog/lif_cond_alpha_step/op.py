@@ -96,10 +96,10 @@ def lif_cond_alpha_step(
     for name, tau in (("ex", tau_syn_ex), ("in", tau_syn_in)):
         fading = fading_of(f"tau_syn_{name}", tau, dt, states[0])
         variables[f"decay_{name}"], variables[f"mean_{name}"], variables[f"rise_{name}"] = fading
-    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
+    return call_step(kernel, of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-def _of_neuron(
+def of_neuron(
     V_m: Any, refractory: Any, g_ex: Any, g_in: Any, dg_ex: Any, dg_in: Any, *, decay_ex: Any, decay_in: Any,
     mean_ex: Any, mean_in: Any, rise_ex: Any, rise_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
     rate: Any, V_th: Any, V_reset: Any, t_ref: Any, dt: Any, surrogate: Surrogate | None,

@@ -1,1 +1,1 @@
-"""The operator `lif_cond_exp_step`: op.py defines it, and says what it computes."""
+"""The operator `lif_cond_exp_step`: op.py is its public function and its definition."""

@@ -100,14 +100,14 @@ def lif_expsyn_step(
     )
     gain, V_inf = computed(_of_resistance, p.pop("R_m"), gain, p.pop("E_L"), p.pop("I_e"))
     variables = {"decay": decay, "decay_syn": decay_syn, "gain": gain, "V_inf": V_inf, **p}
-    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
+    return call_step(kernel, of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
 def _of_resistance(R_m: Any, gain: Any, E_L: Any, I_e: Any) -> tuple[Any, Any]:
     return R_m * gain, E_L + R_m * I_e
 
 
-def _of_neuron(
+def of_neuron(
     V_m: Any, refractory: Any, I_syn: Any, *, decay: Any, decay_syn: Any, gain: Any, V_inf: Any, V_th: Any,
     V_reset: Any, t_ref: Any, dt: Any, jump: Any, surrogate: Surrogate | None,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip

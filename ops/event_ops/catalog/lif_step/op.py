@@ -7,20 +7,14 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_positive, check_same_dtype
+from event_ops.checks.arrays import check_same_dtype
 from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, check_state, each_per_neuron, per_neuron
+from event_ops.checks.neuron import check_method, each_per_neuron, per_neuron
 from event_ops.codegen.elementwise import call_step
 from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state
 from event_ops.kernels.reference.decay import membrane_decay
-from event_ops.kernels.reference.spiking import (
-    Surrogate,
-    approach,
-    check_surrogate,
-    fire,
-    is_held,
-    unless_held,
-)
+from event_ops.kernels.reference.spiking import Surrogate, approach, fire, is_held, unless_held
 
 
 def lif_step(
@@ -89,26 +83,24 @@ def lif_step(
     Source: Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402, for the exact step.
     """
     check_method(method)
-    check_surrogate(surrogate)
-    V_m, refractory, I_syn = map(as_input, (V_m, refractory, I_syn))
-    check_state(V_m, refractory=refractory)
+    given = {"V_m": V_m, "refractory": refractory}
+    positive = {"tau_m": tau_m, "dt": dt}
+    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    V_m, I_syn = states[0], as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", V_m)
-    check_positive("tau_m", tau_m)
-    check_positive("dt", dt)
-    check_positive("t_ref", t_ref, zero=True)
     variables = {
         "I_syn": per_neuron("I_syn", I_syn, V_m),
         "decay": per_neuron("tau_m or dt", membrane_decay(tau_m, dt, V_m.dtype, method), V_m),
         **each_per_neuron(V_m, E_L=E_L, V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt, jump=jump),
     }
-    return call_step(kernel, _of_neuron, (V_m, refractory), variables, surrogate=surrogate, backend=backend)
+    return call_step(kernel, of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-def _of_neuron(
+def of_neuron(
     V_m: Any, refractory: Any, *, I_syn: Any, decay: Any, E_L: Any, V_th: Any, V_reset: Any, t_ref: Any,
     dt: Any, jump: Any, surrogate: Surrogate | None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Move towards E_L + I_syn unless held, spike above V_th, reset and hold; decay is what is left of V."""
+    """Move towards E_L + I_syn unless held, spike above V_th, reset and hold; decay is that of V - V_inf."""
     free = unless_held(is_held(refractory, dt), approach, V_m, E_L + I_syn, decay) + jump
     return fire(V_m, refractory, free, V_th, V_reset, t_ref, dt, surrogate)
 

@@ -1,1 +1,1 @@
-"""The operator `spike_detect_reset`: op.py defines it, and says what it computes."""
+"""The operator `spike_detect_reset`: op.py is its public function and its definition."""

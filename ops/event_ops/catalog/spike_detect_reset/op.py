@@ -47,10 +47,10 @@ def spike_detect_reset(
     """
     states = checked_state({"V_m": V_m}, surrogate=surrogate)
     variables = each_per_neuron(states[0], V_th=V_th, V_reset=V_reset)
-    return call_step(kernel, _of_neuron, states, variables, surrogate=surrogate, backend=backend)
+    return call_step(kernel, of_neuron, states, variables, surrogate=surrogate, backend=backend)
 
 
-def _of_neuron(V_m: Any, *, V_th: Any, V_reset: Any, surrogate: Surrogate | None) -> tuple[Any, Any]:
+def of_neuron(V_m: Any, *, V_th: Any, V_reset: Any, surrogate: Surrogate | None) -> tuple[Any, Any]:
     """Compare V with the threshold, and reset it where it spikes."""
     spike = crossings(V_m, V_th, surrogate)
     return jnp.where(spike.astype(bool), V_reset, V_m), spike

@@ -101,12 +101,12 @@ def stp_step(
         "fading": per_neuron("tau_fac or dt", _fading(tau_fac, dt, x.dtype), x),
     }
     new_x, new_u, released = call_term(
-        kernel, _of_synapse, (x, u), variables, more=(x.dtype,), backend=backend
+        kernel, of_synapse, (x, u), variables, more=(x.dtype,), backend=backend
     )
     return new_x, new_u, released
 
 
-def _of_synapse(x: Any, u: Any, *, spikes: Any, U: Any, recovery: Any, fading: Any) -> tuple[Any, Any, Any]:
+def of_synapse(x: Any, u: Any, *, spikes: Any, U: Any, recovery: Any, fading: Any) -> tuple[Any, Any, Any]:
     """Return x and u after a step, and what is released; recovery and fading are exp(-dt / tau)."""
     u = u * fading
     u = u + at_spike(spikes, U * (1 - u))

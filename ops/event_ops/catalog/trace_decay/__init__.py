@@ -1,1 +1,1 @@
-"""The operator `trace_decay`: op.py defines it, and says what it computes."""
+"""The operator `trace_decay`: op.py is its public function and its definition."""

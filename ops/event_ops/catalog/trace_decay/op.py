@@ -55,10 +55,10 @@ def trace_decay(
     check_positive("dt", dt)
     decay = decay_factor(tau, dt, x.dtype)
     check_shape("tau or dt", decay, (), x.shape, why="one for all, or one per trace x")
-    return call_term(kernel, _of_trace, (x,), {"spikes": spikes, "decay": decay}, backend=backend)[0]
+    return call_term(kernel, of_trace, (x,), {"spikes": spikes, "decay": decay}, backend=backend)[0]
 
 
-def _of_trace(x: Any, *, spikes: Any, decay: Any) -> Any:
+def of_trace(x: Any, *, spikes: Any, decay: Any) -> Any:
     """Return x * decay + spikes, where decay is exp(-dt / tau)."""
     return x * decay + at_spike(spikes, 1)
 

@@ -1,4 +1,4 @@
-"""A membrane with a threshold, a reset and a refractory time, and how conductances move it.
+"""A membrane with a refractory time, and how conductances move it.
 
 The functions take the numbers of one neuron, and compile into the loop that calls them.
 """
@@ -15,21 +15,6 @@ from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 def is_held(left: Any, dt: Any) -> Any:
     """Return whether the refractory time that is left lasts through this step."""
     return left > type(left)(0.5) * dt
-
-
-@njit(fastmath=CONTRACT)
-def fire(
-    V: Any, held_for: Any, spikes: Any, free: Any, threshold: Any, reset: Any, t_ref: Any, dt: Any, i: Any
-) -> None:
-    """Write V, held_for and spikes of neuron i, which moves to `free` unless it is held."""
-    zero, left = V.dtype.type(0), held_for[i]
-    held = is_held(left, dt)
-    new = V[i] if held else free
-    spike = (new > threshold) & (not held)
-    remaining = max(left - dt, zero) if held else zero
-    V[i] = reset if spike else new
-    held_for[i] = t_ref if spike else remaining
-    spikes[i] = spike
 
 
 # With Python's error model a division would raise where it divides by 0, and so not vectorise.

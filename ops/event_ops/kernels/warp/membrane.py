@@ -1,25 +1,8 @@
-"""A membrane with a threshold, a reset and a refractory time, and how conductances move it."""
+"""How conductances move a membrane in a step."""
 
 from typing import Any
 
 import warp as wp
-
-from event_ops.kernels.warp.access import Array, at
-
-
-@wp.func
-def fire(
-    V: Array, held_for: Array, free: Any, threshold: Any, V_reset: Array, t_ref: Array, dt: Array, i: wp.int32
-) -> bool:
-    """Update V and held_for of neuron i, which moves to `free` unless held; return whether it spikes."""
-    left = held_for[i]
-    held = left > V.dtype(0.5) * at(dt, i)
-    new = wp.where(held, V[i], free)
-    spike = new > threshold and not held
-    remaining = wp.where(held, wp.max(left - at(dt, i), V.dtype(0)), V.dtype(0))
-    V[i] = wp.where(spike, at(V_reset, i), new)
-    held_for[i] = wp.where(spike, at(t_ref, i), remaining)
-    return spike
 
 
 @wp.func
