@@ -8,7 +8,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 from numba import cuda, types
 
 import event_ops as eo
-from event_ops.catalog.procedural_event_matvec import numba_cuda as procedural
+from event_ops.kernels.numba_cuda import procedural_products as procedural
 from event_ops.kernels.numba_cuda import threads
 from event_ops.kernels.numba_cuda.threads import WARP
 

@@ -71,7 +71,7 @@ def procedural_event_matvec(
 
 kernel = XLACustomKernel("procedural_event_matvec")
 kernel.def_tags("sparse", "procedural", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="procedural_products")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
 kernel.def_transpose_rule(procedural_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "procedural_event_matmat", transposed=True))

@@ -65,6 +65,6 @@ def procedural_matmat(
 
 kernel = XLACustomKernel("procedural_matmat")
 kernel.def_tags("sparse", "procedural", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="procedural_products")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, B
 kernel.def_transpose_rule(procedural_transpose(kernel))

@@ -8,7 +8,6 @@ the entry's random weight. All of it is integers, so that every backend generate
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -17,8 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.kernels.reference.entries import along, sums_at, values_at
-from event_ops.kernels.reference.random_numbers import alias_table, outcome, philox2x32
+from event_ops.kernels.reference.random_numbers import alias_table, philox2x32
 
 # A table has 2**GAP_BITS slots of equal probability: 16 KiB, which stay in the first cache.
 GAP_BITS = 12
@@ -76,55 +74,3 @@ def weights_at(
     if distribution == "uniform":
         return weight[0] + (weight[1] - weight[0]) * unit_uniform(word, weight.dtype)
     return weight[0] + weight[1] * unit_normal(seed, row, column, weight.dtype)
-
-
-def fold_entries(
-    add: Callable[..., Any], start: Any, seed: Any, prob: float, rows: Any, columns: int, skip: Any
-) -> Any:
-    """Apply `total = add(total, there, row, column, word)` to all entries, one of every row at a time.
-
-    `there` tells in which rows there is one. Rows in `skip` have none, whatever their stream says.
-    """
-    table = jnp.asarray(gap_table(prob))
-    end = np.uint32(columns)
-
-    def step(state: Any) -> Any:
-        draw, column, total = state
-        gaps, words = philox2x32(draw, rows, seed)
-        gaps = outcome(table, gaps, GAP_BITS)
-        column = column + gaps
-        found = gaps != np.uint32(NO_ENTRY)
-        total = add(total, found & (column < end), rows, column, words)
-        return draw + np.uint32(1), jnp.minimum(column + found.astype(np.uint32), end), total
-
-    first = jnp.where(skip, end, np.uint32(0))
-    state = jnp.zeros((), np.uint32), first, start
-    return jax.lax.while_loop(lambda state: jnp.any(state[1] < end), step, state)[2]
-
-
-def generated_product(
-    terms_of: Callable[[Any, Any], Any],
-    weight: jax.Array,
-    seed: jax.Array,
-    x: jax.Array,
-    skip: jax.Array,
-    *,
-    prob: float,
-    shape: tuple[int, int],
-    distribution: str,
-    transpose: bool,
-) -> jax.Array:
-    """Return A @ x, or A.T @ x, for a vector or matrix x: `terms_of(weights, x)` is what entries add.
-
-    Rows in `skip` are not generated.
-    """
-
-    def add(y: jax.Array, there: Any, rows: Any, columns: Any, words: Any) -> jax.Array:
-        weights = weights_at(weight, distribution, seed, rows, columns, words)
-        terms = terms_of(along(weights, x), x if transpose else values_at(x, columns))
-        terms = jnp.where(along(there, x), terms, 0)
-        return y + (sums_at(terms, columns, shape[1]) if transpose else terms)
-
-    rows = jnp.arange(shape[0], dtype="uint32")
-    y = jnp.zeros((shape[1] if transpose else shape[0], *x.shape[1:]), weight.dtype)
-    return fold_entries(add, y, seed, prob, rows, shape[1], skip)

@@ -1,22 +1,79 @@
-"""Products of a Bernoulli random matrix with a dense one on a GPU: a warp generates a row once.
+"""Products with a Bernoulli random matrix on a GPU: a warp generates a row.
 
-Its lanes find entries together, and hand them round: then each lane has a column of the result.
+Times a vector, each lane adds the entries that it found. Times a matrix, lanes find entries together and hand
+them round, so that a row is generated once for all columns: then each lane has a column of the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
 from numba import cuda
 
+from event_ops.kernels.numba_cuda.access import always, is_active
 from event_ops.kernels.numba_cuda.bernoulli import WEIGHTS, next_draws
-from event_ops.kernels.numba_cuda.threads import BLOCK, FULL, WARP, blocks_of, clear, lanes_where
-from event_ops.kernels.reference import bernoulli
+from event_ops.kernels.numba_cuda.threads import (
+    BLOCK,
+    FULL,
+    WARP,
+    blocks_of,
+    clear,
+    lanes_where,
+    sum_over,
+)
+from event_ops.kernels.reference.bernoulli import gap_table
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
+
+RESIDENT_WARPS: Final = 1 << 13  # about as many as a GPU holds at once; with more rows each watches several
+
+total_of = sum_over(WARP)
+
+
+@cache
+def gather_vector_with(weight_of: Any, counts: Any) -> Any:
+    """Return the kernel `y[i] = sum over row i of weight * x[column]`, for the columns whose x counts."""
+
+    @cuda.jit
+    def gather_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
+        row = cuda.grid(1) // WARP
+        if row < y.size:  # for all threads of a warp, or none
+            key, total, column, draw = seed[0], y.dtype.type(0), 0, 0
+            while column < x.size:
+                found, j, word, column = next_draws(table, key, row, draw, column)
+                draw += WARP
+                if found and j < x.size and counts(x[j]):
+                    total += weight_of(weight, key, row, j, word) * y.dtype.type(x[j])
+            total = total_of(total)
+            if cuda.laneid == 0:
+                y[row] = total
+
+    return gather_rows
+
+
+@cache
+def scatter_vector_with(weight_of: Any, counts: Any, watched: int) -> Any:
+    """Return the kernel `y[column] += weight * x[i]` for rows i whose x counts; a warp has `watched` rows."""
+
+    @cuda.jit
+    def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
+        first, lane, key = cuda.grid(1) // WARP * watched, cuda.laneid, seed[0]
+        taken = lane < watched and first + lane < x.size and counts(x[first + lane])
+        rows = lanes_where(taken)
+        while rows != 0:
+            row = first + cuda.ffs(rows) - 1
+            rows &= rows - 1
+            value, column, draw = y.dtype.type(x[row]), 0, 0
+            while column < y.size:
+                found, j, word, column = next_draws(table, key, row, draw, column)
+                draw += WARP
+                if found and j < y.size:
+                    cuda.atomic.add(y, j, weight_of(weight, key, row, j, word) * value)
+
+    return scatter_rows
 
 
 @cache
@@ -40,7 +97,7 @@ def entries_with(weight_of: Any) -> Any:
 
 
 @cache
-def gather_rows_with(weight_of: Any, counts: Any) -> Any:
+def gather_matrix_with(weight_of: Any, counts: Any) -> Any:
     """Return the kernel `y[i] = sum over row i of weight * x[column]`, for the elements of x that count."""
     next_entries = entries_with(weight_of)
 
@@ -70,7 +127,7 @@ def gather_rows_with(weight_of: Any, counts: Any) -> Any:
 
 
 @cache
-def scatter_rows_with(weight_of: Any, counts: Any) -> Any:
+def scatter_matrix_with(weight_of: Any, counts: Any) -> Any:
     """Return the kernel `y[column] += weight * x[i]` over rows i, for the elements of x that count."""
     next_entries = entries_with(weight_of)
 
@@ -102,23 +159,40 @@ def scatter_rows_with(weight_of: Any, counts: Any) -> Any:
 
 
 def product(
-    outs: Any, *, prob: float, rows: int, distribution: str, transpose: bool, counts: Any
+    counts: Any,
+    *,
+    outs: Any,
+    prob: float,
+    shape: tuple[int, int],
+    distribution: str,
+    transpose: bool,
+    **_: Any,
 ) -> Callable[..., Any]:
     """Return the function `(weight, seed, x) -> y`; the device function `counts` tells which x are used."""
-    weight_of = WEIGHTS[distribution]
+    rows, weight_of, by_matrix = shape[0], WEIGHTS[distribution], len(outs.shape) == 2
+    # Where rows are left out, a warp finds those that are not.
+    watches = counts is is_active and not by_matrix
+    watched = min(WARP, max(1, rows // RESIDENT_WARPS)) if watches else 1
 
     def scatter(weight: Any, seed: Any, table: Any, x: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        kernel = scatter_rows_with(weight_of, counts)
-        kernel[blocks_of(rows * WARP), BLOCK, stream](weight, seed, table, x, y)
+        blocks = blocks_of(blocks_of(rows, watched) * WARP)
+        kernel = scatter_matrix_with(weight_of, counts)
+        if not by_matrix:
+            kernel = scatter_vector_with(weight_of, counts, watched)
+        kernel[blocks, BLOCK, stream](weight, seed, table, x, y)
 
     if transpose:
         run = numba_cuda_callable(scatter, outs)
     else:
-        gather = gather_rows_with(weight_of, counts)
+        gather = (gather_matrix_with if by_matrix else gather_vector_with)(weight_of, counts)
         run = numba_cuda_kernel(gather, outs, launch_dims=rows * WARP, threads_per_block=BLOCK)
 
     def call(weight: Any, seed: Any, x: Any) -> Any:
-        return run(weight.reshape(-1), seed.reshape(-1), jnp.asarray(bernoulli.gap_table(prob)), x)
+        return run(weight.reshape(-1), seed.reshape(-1), jnp.asarray(gap_table(prob)), x)
 
     return call
+
+
+procedural_matvec = procedural_matmat = partial(product, always)
+procedural_event_matvec = procedural_event_matmat = partial(product, is_active)
