@@ -1,4 +1,4 @@
-"""Derivative and batching rules of products with a matrix: CSR, ELLPACK or generated."""
+"""Derivative and batching rules of products with a matrix: CSR, ELLPACK, dense or generated."""
 
 from __future__ import annotations
 
@@ -119,6 +119,31 @@ def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns:
     else:
         terms = rows * at
     return jnp.where(is_inside(indices, columns), terms, 0)
+
+
+def dense_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
+    """Return the transpose rule of `kernel(weights, events)`, a dense matrix times a vector or matrix.
+
+    The cotangent of the events is the product the other way; that of a weight is its event's term, for bools
+    0 where the event is inactive, whatever the cotangent is. Nothing is hidden where a number is 0: there, too,
+    the product has a derivative in the event.
+    """
+
+    def rule(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:
+        if ad.is_undefined_primal(events):
+            back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
+            return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
+        if events.ndim == 1:
+            along, across = events[None, :], ct[:, None]
+            terms = jnp.where(along, across, 0) if events.dtype == bool else along * across
+        elif events.dtype == bool:
+            back = jax.ShapeDtypeStruct((ct.shape[0], events.shape[0]), ct.dtype)
+            terms = kernel(ct, events.T, outs=back, transpose=False, **params)
+        else:
+            terms = jnp.matmul(ct, events.T, precision=jax.lax.Precision.HIGHEST)
+        return [(terms.T if transpose else terms).astype(weights.aval.dtype), None]
+
+    return rule
 
 
 def procedural_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_events, check_operand
 from event_ops.rules.linear_inputs import tangent_in
+from event_ops.rules.products import dense_transpose
 from ffi_bridge import XLACustomKernel
 
 
@@ -59,19 +56,14 @@ def dense_event_matmat(
 
 kernel = XLACustomKernel("dense_event_matmat")
 kernel.def_tags("dense", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="dense_products",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
-
-
-@kernel.def_transpose_rule
-def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:
-    if ad.is_undefined_primal(events):
-        back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
-        return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
-    if events.dtype == bool:
-        back = jax.ShapeDtypeStruct((ct.shape[0], events.shape[0]), ct.dtype)
-        terms = kernel(ct, events.T, outs=back, transpose=False, **params)
-    else:
-        # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
-        terms = jnp.matmul(ct, events.T, precision=jax.lax.Precision.HIGHEST)
-    return [(terms.T if transpose else terms).astype(weights.aval.dtype), None]
+kernel.def_transpose_rule(dense_transpose(kernel))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
 from event_ops.checks.csr import check_events, check_operand
 from event_ops.rules.linear_inputs import tangent_in
-from event_ops.rules.products import fold_into
+from event_ops.rules.products import dense_transpose, fold_into
 from ffi_bridge import XLACustomKernel
 
 
@@ -61,18 +57,15 @@ def dense_event_matvec(
 
 kernel = XLACustomKernel("dense_event_matvec")
 kernel.def_tags("dense", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="dense_products",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 kernel.def_batching_rule(fold_into(kernel, "dense_event_matmat", transposed=True))
-
-
-@kernel.def_transpose_rule
-def _transpose(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:
-    if ad.is_undefined_primal(events):
-        back = jax.ShapeDtypeStruct(events.aval.shape, events.aval.dtype)
-        return [None, kernel(weights, ct, outs=back, transpose=not transpose, **params)]
-    along, across = (events[:, None], ct[None, :]) if transpose else (events[None, :], ct[:, None])
-    if events.dtype == bool:
-        return [jnp.where(along, across, 0).astype(weights.aval.dtype), None]
-    # Nothing is hidden where an event is 0: there, too, this product has a derivative in the event.
-    return [(along * across).astype(weights.aval.dtype), None]
+kernel.def_transpose_rule(dense_transpose(kernel))
