@@ -124,9 +124,9 @@ def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns:
 def dense_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
     """Return the transpose rule of `kernel(weights, events)`, a dense matrix times a vector or matrix.
 
-    The cotangent of the events is the product the other way; that of a weight is its event's term, for bools
-    0 where the event is inactive, whatever the cotangent is. Nothing is hidden where a number is 0: there, too,
-    the product has a derivative in the event.
+    The cotangent of the events is the product the other way; that of a weight is the term of its event. For
+    bools it is 0 where the event is inactive, whatever the cotangent is. Nothing is hidden where a number is
+    0: there, too, the product has a derivative in the event.
     """
 
     def rule(ct: Any, weights: Any, events: Any, *, outs: Any, transpose: bool, **params: Any) -> list[Any]:

@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import benchmark
 from event_ops.cases.bench import Bench, Call, Outs
-from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.operations import generated_product
+from event_ops.cases.procedural import DTYPES as DTYPES
+from event_ops.cases.procedural import OPERAND, WEIGHT, generated, summed, wrong_numbers
+from event_ops.cases.procedural import ROUNDING as ROUNDING
 
-DTYPES = ("float32", "float64")
-ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
-
-WEIGHT, DENSE = 0, 2
-
-
-@drawn
-def _random(
-    draw: Draw,
-    shape: Shape,
-    prob: float,
-    distribution: str,
-    n: int,
-    transpose: bool = False,
-    seed: int = 12345,
-) -> Arguments:
-    weight = draw.numbers(() if distribution == "constant" else 2)
-    B = draw.numbers((shape[0] if transpose else shape[1], n))
-    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
-    return (weight, np.uint32(seed), B), static
-
+_INPUTS = {
+    "normal": generated((17, 23), 0.2, "normal", n=5),
+    "uniform-transposed": generated((17, 23), 0.2, "uniform", True, n=3),
+    "sparse-transposed": generated((3, 9000), 1e-4, "constant", True, n=2, seed=2**32 - 1),
+    "wide-transposed": generated((17, 23), 0.2, "normal", True, n=40),
+    "full-wide": generated((6, 7), 1.0, "constant", n=35),
+    "no-columns": generated((4, 0), 0.5, "normal", n=3),
+    "no-vectors": generated((4, 5), 0.5, "normal", True, n=0),
+    "threads": generated((60, 1000), 0.15, "constant", n=3),
+    "threads-transposed": generated((1000, 60), 0.15, "constant", True, n=3),
+}
 
 CASES = (
-    *(
-        Case(
-            name,
-            make,
-            differentiable=(WEIGHT, DENSE) if name in ("normal", "uniform-transposed") else (),
-            tolerance=20,
-            note="sums of up to two hundred terms",
-        )
-        for name, make in (
-            ("normal", _random((17, 23), 0.2, "normal", 5)),
-            ("uniform-transposed", _random((17, 23), 0.2, "uniform", 3, True)),
-            ("sparse-transposed", _random((3, 9000), 1e-4, "constant", 2, True, 2**32 - 1)),
-            ("wide-transposed", _random((17, 23), 0.2, "normal", 40, True)),
-            ("full-wide", _random((6, 7), 1.0, "constant", 35)),
-            ("no-columns", _random((4, 0), 0.5, "normal", 3)),
-            ("no-vectors", _random((4, 5), 0.5, "normal", 0, True)),
-            ("threads", _random((60, 1000), 0.15, "constant", 3)),
-            ("threads-transposed", _random((1000, 60), 0.15, "constant", 3, True)),
-        )
-    ),
+    *summed(_INPUTS, lambda name: (WEIGHT, OPERAND) if name in ("normal", "uniform-transposed") else ()),
     *(
         benchmark(
             f"{size}-{per_row}-n{n}{'-transposed' * transpose}",
-            _random((size, size), per_row / size, "constant", n, transpose),
+            generated((size, size), per_row / size, "constant", transpose, n=n),
             tolerance=50,
         )
         for size, per_row, n in ((1000, 50, 16), (4000, 80, 16), (20_000, 100, 32))
@@ -63,25 +34,7 @@ CASES = (
     ),
 )
 
-_wrong = changes_to(
-    {"weight": np.float32(1), "seed": np.uint32(1), "B": np.ones((4, 3), np.float32)}, prob=0.5, shape=(2, 4)
-)
-
-INVALID_CALLS = (
-    InvalidCall("half", _wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
-    InvalidCall("mixed", _wrong(B=np.ones((4, 3), np.int32)), TypeError, "B has dtype int32 and weight"),
-    InvalidCall("float-seed", _wrong(seed=np.float32(1)), TypeError, "seed has dtype float32"),
-    InvalidCall("seeds", _wrong(seed=np.ones(2, np.int32)), ValueError, "seed has shape.*jax.vmap"),
-    InvalidCall("pair", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\).*one weight"),
-    InvalidCall("one", _wrong(distribution="normal"), ValueError, r"expected \(2,\): normal: \(mean"),
-    InvalidCall("poisson", _wrong(distribution="poisson"), ValueError, "'poisson'; expected 'constant' or"),
-    InvalidCall("percent", _wrong(prob=5), ValueError, r"prob is 5; expected a probability, in \[0, 1\]"),
-    InvalidCall("nan", _wrong(prob=float("nan")), ValueError, "prob is nan"),
-    InvalidCall("prob-array", _wrong(prob=np.ones(1)), TypeError, "expected a number known when"),
-    InvalidCall("vector", _wrong(B=np.ones(4, "f")), ValueError, "B has 1 dim.*call the matvec"),
-    InvalidCall("orientation", _wrong(B=np.ones((2, 3), "f")), ValueError, "it fits transpose=True"),
-    InvalidCall("shape", _wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
-)
+INVALID_CALLS = wrong_numbers("B", 3)
 
 
 def _operations(call: Call, outs: Outs) -> int:
