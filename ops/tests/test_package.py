@@ -16,6 +16,12 @@ from event_ops.kernels import numba_cpu
 FOLDERS = sorted(p.parent.name for p in Path(catalog.__path__[0]).glob("*/op.py"))
 
 
+def modules(operator):
+    """Return the names of the modules in which the backends of an operator are."""
+    on_devices = [x for device in operator.kernel.backends.values() for x in device.values()]
+    return {x.builder.partition(":")[0] for x in (operator.kernel.reference, *on_devices)}
+
+
 def test_a_folder_is_an_operator():
     assert [operator.name for operator in operators()] == FOLDERS
     assert len(FOLDERS) > 0
@@ -36,12 +42,10 @@ def test_names_agree_and_backends_are_files(operator):
     assert operator.kernel.name == operator.name
     folder = Path(catalog.__path__[0]) / operator.name
     files = {path.stem for path in folder.glob("*.py")}
-    reference, own = operator.kernel.reference.builder, set(operator.kernel.backend_names)
-    if reference.startswith("event_ops.plasticity."):
-        own = {"reference"}
-    elif reference.startswith("event_ops.neurons."):  # op.py has the term; a kernel by hand is an exception
-        backends = [x for of in operator.kernel.backends.values() for x in of.values()]
-        own = {x.name for x in backends if x.builder.startswith("event_ops.catalog.")}
+    is_rule = operator.kernel.reference.builder.startswith("event_ops.plasticity.")
+    folder_name = f"{catalog.__name__}.{operator.name}."
+    own = {module.rpartition(".")[2] for module in modules(operator) if module.startswith(folder_name)}
+    own |= {"reference"} if is_rule else set()
     assert files - {"__init__", "op", "cases", "oracle", "bench"} == own
 
 
@@ -67,11 +71,10 @@ def test_import_loads_no_toolchain_and_no_case():
 
 def test_no_part_of_a_kernel_is_a_parallel_function_of_its_own():
     # Numba enters the parallel regions of a called function with the GIL; the kernel's own are without.
-    modules = [
-        importlib.import_module(m.name)
-        for m in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")
-    ]
-    functions = {f for m in modules for f in vars(m).values() if hasattr(f, "targetoptions")}
+    names = {m.name for m in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")}
+    of_kernels = {name for operator in operators() for name in modules(operator)}
+    parts = map(importlib.import_module, names - of_kernels)
+    functions = {f for m in parts for f in vars(m).values() if hasattr(f, "targetoptions")}
     assert len(functions) > 5
     assert not [f for f in functions if f.targetoptions.get("parallel")]
 
