@@ -1,7 +1,8 @@
 """Accessors that let one kernel serve arrays and single values, flags and numbers alike.
 
 Each function is plain Python; Numba picks the branch by type when it compiles, not at run time. Where entries
-find their weights by a permutation, a pair (weights, permutation) stands for the weights in their order.
+find their weights by a permutation, a pair (weights, permutation) stands for the weights in their order. Where
+the entries of a row are, `ends` says: indptr of a CSR matrix, or a pair (rows, entries of each row).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.jit import njit
 from ffi_bridge.numba_cpu import as_dtype
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from ffi_bridge.numba_cpu.float16_storage import HALVES, Half
 
 
@@ -71,6 +72,33 @@ def _at(hoisted: Any, i: Any) -> Any:
 
         return weight_at
     return lambda hoisted, i: hoisted
+
+
+def row_count(ends: Any) -> Any:
+    """Return how many rows a matrix has."""
+    return ends[0] if isinstance(ends, tuple) else ends.size - 1
+
+
+def row_span(ends: Any, i: Any, nse: Any) -> Any:
+    """Return where the entries of row i begin and end, of a matrix of `nse` entries; all np.uintp."""
+    if isinstance(ends, tuple):
+        return i * np.uintp(ends[1]), (i + np.uintp(1)) * np.uintp(ends[1])
+    return min(np.uintp(ends[i]), nse), min(np.uintp(ends[i + np.uintp(1)]), nse)
+
+
+@overload(row_count, strict=False, jit_options=INLINED)
+def _row_count(ends: Any) -> Any:
+    return (lambda ends: ends.size - 1) if isinstance(ends, types.Array) else (lambda ends: ends[0])
+
+
+@overload(row_span, strict=False, jit_options=INLINED)
+def _row_span(ends: Any, i: Any, nse: Any) -> Any:
+    if isinstance(ends, types.Array):
+        return lambda ends, i, nse: (
+            min(np.uintp(ends[i]), nse),
+            min(np.uintp(ends[i + np.uintp(1)]), nse),
+        )
+    return lambda ends, i, nse: (i * np.uintp(ends[1]), (i + np.uintp(1)) * np.uintp(ends[1]))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Gathering through a CSR matrix: the sum of a row's weights, each times what its index points at.
+"""Gathering along the rows of a sparse matrix: the sum of a row's weights, each times what its index points at.
 
 Real numbers are summed in SIMD values, for which what indices point at is loaded one by one: gather
 instructions take longer on many processors. All else has four sums, so that no addition waits for the one
@@ -16,21 +16,20 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.access import at, hoist, weighted
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+from event_ops.kernels.numba_cpu.access import at, hoist, row_span, weighted
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
 from event_ops.kernels.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
 from event_ops.kernels.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
 
 Function = Callable[[Any, Any], Any]
 
 WIDTH: Final = 8
-INLINED: Any = {"_nrt": False, "forceinline": True}  # declared options lack the first
 
 _1, _2, _3, _4, _WIDTH = (np.uintp(n) for n in (1, 2, 3, 4, WIDTH))
 
 
 @cache
-def row_sum_with(times: Function, value_at: Function) -> Any:
+def make_row_sum(times: Function, value_at: Function) -> Any:
     """Return the kernel that sums times(weight k, value_at(values, indices[k])) over entries `k` to `end`."""
 
     @njit(_nrt=False, forceinline=True)
@@ -60,8 +59,8 @@ def row_sum_with(times: Function, value_at: Function) -> Any:
     return row_sum
 
 
-sum_of_numbers = row_sum_with(operator.mul, operator.getitem)
-sum_of_events = row_sum_with(weighted, operator.getitem)
+sum_of_numbers = make_row_sum(operator.mul, operator.getitem)
+sum_of_events = make_row_sum(weighted, operator.getitem)
 
 
 def weights_at(weights: Any, k: Any) -> Any:
@@ -109,21 +108,44 @@ def event_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: A
     return sum_of_events(weights, indices, values, size, k, end, zero)
 
 
+# Inlined before types are known: an array that a function returns is counted once more.
+@njit(inline="always")
+def beside_own(values: Any, i: Any) -> Any:
+    """Return what the entries of row i read where a term has values[i], too."""
+    return values, values[i]
+
+
+@njit(_nrt=False, forceinline=True)
+def above_own(seen: Any, j: Any) -> Any:
+    """Return values[j] - values[i], of what `beside_own` returned for row i."""
+    values, own = seen
+    return values[j] - own
+
+
 @cache
-def gather_rows_with(row_sum: Any) -> Any:
-    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`."""
+def make_row_gather(row_sum: Any, seen_by: Any = None) -> Any:
+    """Return the kernel `y[i] = row_sum(...)` of row i, for the rows from `low` to `high`.
+
+    `seen_by(values, i)` gives what the terms of row i read, where it is not the same for all rows.
+    """
 
     @njit
-    def gather_rows(data: Any, indices: Any, indptr: Any, values: Any, y: Any, low: int, high: int) -> None:
+    def gather_rows(data: Any, indices: Any, ends: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
         columns, streamed, far = np.uintp(values.size), is_far(indices), is_far_to_read(values)
-        asked = min(np.uintp(indptr[low]), nse)
+        asked, _ = row_span(ends, np.uintp(low), nse)
         for i in range(np.uintp(low), np.uintp(high)):
-            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + _1]), nse)
+            begin, end = row_span(ends, i, nse)
             if streamed:
                 asked = prefetch_stream(weights, indices, asked, end)
             if far:
                 prefetch_targets(values, indices, begin, end)
-            y[i] = row_sum(weights, indices, values, columns, begin, end, zero)
+            if seen_by is None:
+                y[i] = row_sum(weights, indices, values, columns, begin, end, zero)
+            else:
+                y[i] = row_sum(weights, indices, seen_by(values, i), columns, begin, end, zero)
 
     return gather_rows
+
+
+row_sum_with, gather_rows_with = make_row_sum, make_row_gather

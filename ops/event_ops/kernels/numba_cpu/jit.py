@@ -17,6 +17,8 @@ numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.
 njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
+# Inlined without reference counts, which would take longer than a short row; declared options lack the first.
+INLINED: Any = {"_nrt": False, "forceinline": True}
 
 # What LLVM may do to floats. A product and a sum may become one instruction, which only spares a rounding.
 CONTRACT = {"contract"}

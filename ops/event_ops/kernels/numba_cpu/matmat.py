@@ -1,4 +1,4 @@
-"""Products of a CSR matrix with a dense one: a block of columns at a time, held in registers."""
+"""Products of a sparse matrix with a dense one: a block of columns at a time, held in registers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from jax import export
-from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.kernels.numba_cpu.access import at, hoist
-from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.access import at, hoist, row_span
+from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.simd import load, store, zeros
-from event_ops.kernels.numba_cpu.split import chunks, first_row
+from event_ops.kernels.numba_cpu.split import make_parallel, make_parallel_sums
 
 # A parallel launch pays for itself from this many terms; beginning a row costs as much as some terms.
 MIN_TERMS_PARALLEL = 1 << 18
@@ -43,7 +42,7 @@ def is_large(entries: int, columns: int) -> bool:
     return reaches(entries * (columns + TERMS_TO_BEGIN), MIN_TERMS_PARALLEL)
 
 
-def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
+def make_gathered_row(add: Any, widths: tuple[int, ...]) -> Any:
     """Return the kernel that sums weight k times B[indices[k]] over row i, its entries `begin` to `end`.
 
     `add` adds a weight times some lanes of B to a sum: `add_product`, or `add_weighted` for events.
@@ -65,8 +64,8 @@ def gather_row_with(add: Any, widths: tuple[int, ...]) -> Any:
     return _over_columns(block_of, widths)
 
 
-def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
-    """Return the kernel that adds weight k times B[i] to y[indices[k]] over row i, as `gather_row_with`."""
+def make_scattered_row(add: Any, widths: tuple[int, ...]) -> Any:
+    """Return the kernel that adds weight k times B[i] to y[indices[k]] over row i, as `make_gathered_row`."""
 
     def block_of(width: int) -> Any:
         @njit(forceinline=True)
@@ -84,38 +83,29 @@ def scatter_row_with(add: Any, widths: tuple[int, ...]) -> Any:
     return _over_columns(block_of, widths)
 
 
-def over_rows(row: Any) -> Any:
+def _over_rows(row: Any) -> Any:
     """Return the kernel that runs `row` for the rows from `low` to `high`."""
 
     @njit
-    def rows(data: Any, indices: Any, indptr: Any, B: Any, y: Any, low: int, high: int) -> None:
+    def rows(data: Any, indices: Any, ends: Any, B: Any, y: Any, low: int, high: int) -> None:
         weights, nse = hoist(data), np.uintp(indices.size)
         for i in range(np.uintp(low), np.uintp(high)):
-            begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            begin, end = row_span(ends, i, nse)
             row(weights, indices, begin, end, B, y, i, np.uintp(0))
 
     return rows
 
 
 @cache
-def gather_kernels(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
+def make_gather(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
     """Return the kernels of Y = A @ B for one thread and for all."""
-    gather_rows = over_rows(gather_row_with(add, widths))
+    return make_parallel(_over_rows(make_gathered_row(add, widths)))
 
-    @njit
-    def matmat(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
-        gather_rows(data, indices, indptr, B, y, 0, indptr.size - 1)
 
-    @njit(parallel=True, inline="always")
-    def matmat_parallel(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
-        parts = chunks()
-        take_chunks_of(1)
-        for part in prange(parts):
-            low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
-            gather_rows(data, indices, indptr, B, y, low, high)
-        take_chunks_of(0)
-
-    return matmat, matmat_parallel
+@cache
+def make_scatter(add: Any, widths: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the kernels of Y = A.T @ B for one thread and for all."""
+    return make_parallel_sums(_over_rows(make_scattered_row(add, widths)))
 
 
 def _over_columns(block_of: Callable[[int], Any], widths: tuple[int, ...]) -> Any:

@@ -9,6 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import overload
 
+from event_ops.kernels.numba_cpu.access import row_span
 from event_ops.kernels.numba_cpu.jit import instruction, njit
 from ffi_bridge.numba_cpu import as_dtype
 
@@ -76,22 +77,20 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
 
 # Reference counts of the arrays would take longer than a short row.
 @njit(_nrt=False)
-def prefetch_row(weights: Any, indices: Any, indptr: Any, ids: Any, position: Any) -> None:
+def prefetch_row(weights: Any, indices: Any, ends: Any, ids: Any, position: Any) -> None:
     """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
     if position < np.uintp(ids.size):
-        i, nse = np.uintp(ids[position]), np.uintp(indices.size)
-        low = min(np.uintp(indptr[i]), nse)
-        high = min(np.uintp(indptr[i + np.uintp(1)]), nse, low + ENTRIES_AHEAD)
-        for k in range(low, high, ENTRIES_PER_LINE):
+        low, end = row_span(ends, np.uintp(ids[position]), np.uintp(indices.size))
+        for k in range(low, min(end, low + ENTRIES_AHEAD), ENTRIES_PER_LINE):
             prefetch(indices, k)
             prefetch_element(weights, k)
 
 
 @njit(_nrt=False)
-def prefetch_ends(indptr: Any, ids: Any, position: Any) -> None:
+def prefetch_ends(ends: Any, ids: Any, position: Any) -> None:
     """Ask for the ends of the row ids[position], if there is such a row, which `prefetch_row` waits for."""
     if position < np.uintp(ids.size):
-        prefetch(indptr, np.uintp(ids[position]))
+        prefetch_element(ends, np.uintp(ids[position]))
 
 
 @njit(_nrt=False, forceinline=True)
@@ -120,7 +119,7 @@ def is_far_to_read(values: Any) -> Any:
 
 
 def prefetch_element(values: Any, j: Any) -> None:
-    """Ask for values[j], an element or a row, or for nothing where one value stands for all."""
+    """Ask for values[j], an element or a row, or for nothing where one value, or two, stand for all."""
 
 
 @overload(prefetch_element, strict=False)

@@ -5,13 +5,16 @@ The kernels themselves ask for the thread count, so that the one that a user set
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import prange, types
+from numba.extending import overload
 
+from event_ops.kernels.numba_cpu.access import row_count
 from event_ops.kernels.numba_cpu.combine import add
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.jit import njit, num_threads, take_chunks_of
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
 # and private sums cost more than the second thread saves.
@@ -29,13 +32,26 @@ def chunks() -> int:
     return CHUNKS_PER_THREAD * num_threads()
 
 
-@njit
-def first_row(indptr: Any, part: int, parts: int) -> int:
+def first_row(ends: Any, part: int, parts: int) -> int:
     """Return the first row of one of `parts` shares with about equally many entries and rows.
 
-    The first share begins at row 0 and the last ends at the last row, whatever indptr holds: together they
+    The first share begins at row 0 and the last ends at the last row, whatever `ends` holds: together they
     cover every row, so that no output is left unwritten.
     """
+    if isinstance(ends, tuple):
+        return ends[0] * part // parts
+    return _first_row_of_csr(ends, part, parts)
+
+
+@overload(first_row, strict=False)
+def _first_row(ends: Any, part: int, parts: int) -> Any:
+    if isinstance(ends, types.Array):
+        return lambda ends, part, parts: _first_row_of_csr(ends, part, parts)
+    return lambda ends, part, parts: ends[0] * part // parts
+
+
+@njit
+def _first_row_of_csr(indptr: Any, part: int, parts: int) -> int:
     low, high = 0, indptr.size - 1
     if part == 0:
         return low
@@ -89,3 +105,58 @@ def combine_up(spare: Any, out: Any, combine: Any) -> None:
             extra = spare[part].reshape(-1)
             for i in range(np.uintp(low), np.uintp(high)):
                 total[i] = combine(total[i], extra[i])
+
+
+@njit(inline="always")
+def given(x: Any, y: Any) -> Any:
+    """Return an operand as it is."""
+    return x
+
+
+@cache
+def make_parallel(rows: Any, operand: Any = given) -> tuple[Any, Any]:
+    """Return the kernels of a product, of which a row of the matrix is a row of y: for one thread and for all.
+
+    `rows(data, indices, ends, operand(x, y), y, low, high)` writes the rows from `low` to `high`.
+    """
+
+    @njit
+    def product(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+        rows(data, indices, ends, operand(x, y), y, 0, row_count(ends))
+
+    @njit(parallel=True, inline="always")
+    def product_parallel(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+        values, parts = operand(x, y), chunks()
+        take_chunks_of(1)
+        for part in prange(parts):
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            rows(data, indices, ends, values, y, low, high)
+        take_chunks_of(0)
+
+    return product, product_parallel
+
+
+@cache
+def make_parallel_sums(rows: Any) -> tuple[Any, Any]:
+    """Return the kernels of a transposed product, whose rows add to all of y: for one thread and for all.
+
+    `rows(data, indices, ends, x, y, low, high)` adds the rows from `low` to `high`.
+    """
+
+    @njit
+    def product(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+        clear(y)
+        rows(data, indices, ends, x, y, 0, row_count(ends))
+
+    @njit(parallel=True, inline="always")
+    def product_parallel(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+        parts = parts_for(indices.size, y.shape[0])
+        spare = np.empty((parts - 1, *y.shape), y.dtype)
+        for part in prange(parts):
+            mine = private(y, spare, part)
+            clear(mine)
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            rows(data, indices, ends, x, mine, low, high)
+        add_up(spare, y)
+
+    return product, product_parallel
