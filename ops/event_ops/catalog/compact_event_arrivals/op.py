@@ -109,7 +109,7 @@ def compact_event_arrivals(
 
 kernel = XLACustomKernel("compact_event_arrivals")
 kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="arrivals")
 
 
 kernel.def_jvp_rule2(

@@ -117,7 +117,15 @@ def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
 
 kernel = XLACustomKernel("csr_event_arrivals")
 kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="arrivals",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 
 
 kernel.def_jvp_rule2(

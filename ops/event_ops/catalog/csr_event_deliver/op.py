@@ -112,7 +112,15 @@ def _checked_slot(buffer: jax.Array, slot: Any, shape: tuple[int, int]) -> jax.A
 
 kernel = XLACustomKernel("csr_event_deliver")
 kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="arrivals",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 
 
 def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:

@@ -84,6 +84,14 @@ def csr_event_matmat(
 
 kernel = XLACustomKernel("csr_event_matmat")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="csr_products",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

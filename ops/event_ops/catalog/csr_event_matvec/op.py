@@ -108,7 +108,15 @@ def csr_event_matvec(
 
 kernel = XLACustomKernel("csr_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="csr_products",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 _by_product = product_transpose(kernel)
 

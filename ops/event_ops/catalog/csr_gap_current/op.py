@@ -83,7 +83,7 @@ def csr_gap_current(
 
 kernel = XLACustomKernel("csr_gap_current")
 kernel.def_tags("sparse", "synapse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 
 

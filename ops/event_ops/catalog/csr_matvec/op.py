@@ -68,7 +68,15 @@ def csr_matvec(
 
 kernel = XLACustomKernel("csr_matvec")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(
+    kernel,
+    "reference",
+    "numba_cpu",
+    "numba_cuda",
+    "warp",
+    family="csr_products",
+    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
 kernel.def_transpose_rule(product_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

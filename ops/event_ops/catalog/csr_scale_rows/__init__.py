@@ -1,1 +1,1 @@
-"""The operator `csr_scale_rows`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `csr_scale_rows`: see op.py for what it computes."""

@@ -72,7 +72,7 @@ def csr_scale_rows(
 
 kernel = XLACustomKernel("csr_scale_rows")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, x
 
 

@@ -84,7 +84,7 @@ def _width(name: str, x: jax.Array, size: int, axis: str) -> int:
 
 kernel = XLACustomKernel("csr_sddmm")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
 kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  # X, Y
 
 

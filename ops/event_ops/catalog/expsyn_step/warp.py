@@ -3,19 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
-
-from event_ops.kernels.warp.scatter import IN_ORDER, add_rows
-from ffi_bridge import warp_kernel
+from event_ops.kernels.warp.scatter import add_event_rows
 
 
-def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def build(**_: Any) -> Callable[..., Any]:
     """Return the function of arrays; the decay is XLA's, which runs it in place and on all threads."""
-    flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
-    add = warp_kernel(add_rows, flat, launch_dims=shape[0], in_out_argnames=["y"])
 
     def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
-        started = (g * decay).reshape(-1)
-        return add(data, indices, indptr, spikes, IN_ORDER, started).reshape(outs.shape)
+        return add_event_rows(g * decay, data, indices, indptr, spikes)
 
     return call

@@ -1,8 +1,8 @@
 """Accessors that let one kernel serve arrays and single values, flags and numbers alike.
 
 Each function is plain Python; Numba picks the branch by type when it compiles, not at run time. Where entries
-find their weights by a permutation, a pair (weights, permutation) stands for the weights in their order. Where
-the entries of a row are, `ends` says: indptr of a CSR matrix, or a pair (rows, entries of each row).
+find their weights by a permutation, a pair (weights, permutation) stands for the weights in order. Where the
+entries of a row are, `ends` says: indptr of a CSR matrix, or a pair (rows, entries of each row).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gathering along the rows of a sparse matrix: the sum of a row's weights, each times what its index points at.
+"""Gathering along the rows of a sparse matrix: sums of weights, each times what its index points at.
 
 Real numbers are summed in SIMD values, for which what indices point at is loaded one by one: gather
 instructions take longer on many processors. All else has four sums, so that no addition waits for the one

@@ -115,7 +115,7 @@ def given(x: Any, y: Any) -> Any:
 
 @cache
 def make_parallel(rows: Any, operand: Any = given) -> tuple[Any, Any]:
-    """Return the kernels of a product, of which a row of the matrix is a row of y: for one thread and for all.
+    """Return the kernels of a product that has a row of y for each of the matrix: for one thread and for all.
 
     `rows(data, indices, ends, operand(x, y), y, low, high)` writes the rows from `low` to `high`.
     """

@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.access import bounded, is_active, is_inside, weight_in_order
-from event_ops.kernels.numba_cuda.by_length import begin_with, rows_with
+from event_ops.kernels.numba_cuda.access import bounded, is_active, is_inside, launched, weight_in_order
+from event_ops.kernels.numba_cuda.by_length import begin_with, lanes_of, rows_with
 from event_ops.kernels.numba_cuda.combine import add_for
-from event_ops.kernels.numba_cuda.threads import OCCUPIED, WARPS, sum_dtype, sum_over_team
+from event_ops.kernels.numba_cuda.threads import (
+    BLOCK,
+    OCCUPIED,
+    WARPS,
+    blocks_of,
+    sum_dtype,
+    sum_over_team,
+)
 
 
 @cuda.jit(device=True)
@@ -53,8 +60,26 @@ def alike(x: Any, i: Any) -> Any:
     return x
 
 
+@cuda.jit(device=True)
+def beside_own(v: Any, i: Any) -> Any:
+    """Return what the entries of row i read where a term has v[i], too."""
+    return v, v[np.uint64(i)]
+
+
 @cache
-def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
+def of_difference(weight_of: Any) -> Any:
+    """Return the device function for what entry k contributes, of v[j] - v[i] beside its own row's v[i]."""
+
+    @cuda.jit(device=True)
+    def term(weights: Any, k: Any, seen: Any, j: Any) -> Any:
+        v, own = seen
+        return weight_of(weights[0], k) * (v[j] - own)
+
+    return term
+
+
+@cache
+def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
     """Return the kernel `y[i] = sum of term(weights, k, seen_by(x, i), indices[k]) over row i`.
 
     Mostly by `lanes` threads. Weights are `launched`; `structure` is what `row_of` reads; x has `columns`
@@ -97,7 +122,7 @@ def gather_rows_with(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: An
 
 
 @cache
-def scatter_rows_with(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
+def make_row_scatter(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
     """Return the kernel `y[indices[k]] += weight_of(data, k) * v[i]` over row i; `lanes` threads for most."""
     add = add_for(dtype)
 
@@ -125,3 +150,36 @@ def scatter_rows_with(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> An
         take_rows((data, indices, v, y), structure, indices.size, v.size)
 
     return scatter_rows
+
+
+def gather(
+    weights: tuple[Any, ...], indices: Any, structure: Any, x: Any, columns: int, y: Any, stream: Any,
+    term: Any, row_of: Any = csr_row, seen_by: Any = alike,
+) -> None:  # fmt: skip
+    """Launch `make_row_gather` for the mean length of rows; `weights` are data and, if any, a permutation.
+
+    It is called within a function for `numba_cuda_callable`, as `scatter` is.
+    """
+    lanes = lanes_of(indices.size, y.size)
+    kernel = make_row_gather(lanes, row_of, term, y.dtype, seen_by)
+    grid = blocks_of(y.size * lanes)
+    kernel[grid, BLOCK, stream](*launched(*weights), indices, structure, x, np.int64(columns), y)
+
+
+def scatter(
+    data: Any,
+    indices: Any,
+    structure: Any,
+    v: Any,
+    y: Any,
+    stream: Any,
+    weight_of: Any,
+    row_of: Any = csr_row,
+) -> None:
+    """Launch `make_row_scatter` for the mean length of rows, into a y that has been cleared."""
+    lanes = lanes_of(indices.size, v.size)
+    kernel = make_row_scatter(lanes, row_of, weight_of, y.dtype)
+    kernel[blocks_of(v.size * lanes), BLOCK, stream](data, indices, structure, v, y)
+
+
+gather_rows_with, scatter_rows_with = make_row_gather, make_row_scatter

@@ -1,4 +1,4 @@
-"""What arrives in a step through synapses with delays, from products with the parts of a matrix of words."""
+"""What arrives in a step through synapses with delays: definitions in pure JAX."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from event_ops.checks.ring_buffer import arrival_slots
+from event_ops.kernels.reference.entries import event_terms, inside, rows_of, sums_at, values_at
 from event_ops.kernels.reference.history import lagged
+from event_ops.kernels.reference.packed_entries import transposed_product
 
 
 class Part(NamedTuple):
@@ -50,3 +53,47 @@ def arrivals(
         return initial + total
 
     return compact_event_arrivals
+
+
+def compact_event_arrivals(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+    """Return `compact_event_arrivals` for one shape."""
+    return arrivals(lambda part: transposed_product(*part, outs.dtype), shape, outs.dtype)
+
+
+def csr_event_arrivals(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_event_arrivals` for one shape."""
+
+    def event_arrivals(
+        history: jax.Array,
+        data: jax.Array,
+        indices: jax.Array,
+        indptr: jax.Array,
+        slot: jax.Array,
+        initial: jax.Array,
+    ) -> jax.Array:
+        events = lagged(history, slot, shape[0], initial.dtype)
+        terms = event_terms(data.astype(initial.dtype), values_at(events, rows_of(indptr, indices.shape[0])))
+        return initial + sums_at(terms, indices, shape[1])
+
+    return event_arrivals
+
+
+def csr_event_deliver(**_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_event_deliver`."""
+
+    def event_deliver(
+        buffer: jax.Array,
+        data: jax.Array,
+        indices: jax.Array,
+        indptr: jax.Array,
+        delays: jax.Array,
+        spikes: jax.Array,
+        slot: jax.Array,
+    ) -> jax.Array:
+        """Add each entry of an active row to its column of the slot in which its delay ends."""
+        slots, columns = buffer.shape
+        terms = event_terms(data.astype(buffer.dtype), values_at(spikes, rows_of(indptr, indices.shape[0])))
+        places = arrival_slots(delays, slot, slots), inside(indices, columns)
+        return buffer.at[places].add(terms, mode="drop")
+
+    return event_deliver

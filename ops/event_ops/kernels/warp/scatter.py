@@ -30,16 +30,25 @@ def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array
 
 
 @wp.kernel(enable_backward=False)
-def add_rows(data: Array, indices: Array, indptr: Array, events: Array, permutation: Array, y: Array):
-    """y += A.T @ events, one thread per row."""
-    i = wp.tid()
+def scatter_rows(
+    data: Array, permutation: Array, indices: Array, indptr: Array, x: Array2d, events: bool, y: Array2d
+):
+    """y += A.T @ x, one thread per row and column of x; of events, those that are 0 hide their weights."""
+    i, c = wp.tid()
     nse = indices.shape[0]
-    if is_active(events[i]):
-        event = y.dtype(events[i])
+    if is_active(x[i, c]) or not events:
         for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
             j = place(indices[k], y.shape[0])
             if j >= 0:
-                wp.atomic_add(y, j, weight_at(data, permutation, k) * event)
+                wp.atomic_add(y, j, c, weight_at(data, permutation, k) * x[i, c])
+
+
+def add_event_rows(y: jax.Array, data: Any, indices: Any, indptr: Any, events: Any) -> jax.Array:
+    """Return y + A.T @ events, for y of any shape laid flat, in place where y is not needed again."""
+    flat = jax.ShapeDtypeStruct((y.size, 1), y.dtype)
+    run = warp_kernel(scatter_rows, flat, launch_dims=(events.size, 1), in_out_argnames=["y"])
+    weights, values = data.reshape(-1).astype(y.dtype), events.astype(y.dtype).reshape(-1, 1)
+    return run(weights, IN_ORDER, indices, indptr, values, True, y.reshape(-1, 1)).reshape(y.shape)
 
 
 @wp.func

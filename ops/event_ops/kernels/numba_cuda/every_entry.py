@@ -1,4 +1,4 @@
-"""The sampled dense-dense product on a GPU: a few threads per entry, of which those of a row are together."""
+"""One pass over the entries of a CSR matrix on a GPU, each of which is written: rows stay together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_event_columns(X: Any, i: Any, Y: Any, j: Any, c: Any) -> Any:
 
 
 @cache
-def sddmm_with(product: Any, width: int, lanes: int) -> Any:
+def make_sddmm(product: Any, width: int, lanes: int) -> Any:
     """Return the kernel out[k] = sum over c of product(X, i, Y, indices[k], c) over row i.
 
     A row is mostly taken by `lanes` teams of `width` threads, each of which has an entry at a time.
@@ -76,7 +76,47 @@ def sddmm_with(product: Any, width: int, lanes: int) -> Any:
     return sddmm
 
 
-def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
+@cuda.jit(device=True)
+def by_number(data: Any, k: Any, x: Any) -> Any:
+    """Return data[k] * x."""
+    return data[k] * x
+
+
+@cuda.jit(device=True)
+def by_event(data: Any, k: Any, x: Any) -> Any:
+    """Return data[k], which is only read where x is True, or 0."""
+    return data[k] if x else data.dtype.type(0)
+
+
+@cache
+def make_scale_rows(lanes: int, scaled: Any) -> Any:
+    """Return the kernel out[k] = scaled(data, k, x[i]) over row i; mostly by `lanes` threads."""
+
+    def take_with(lanes: int) -> Any:
+        begin = begin_with(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            data, x, out = operands
+            if mine:
+                factor, k = x[np.uint64(i)], begin(low) + lane
+                while k < high:
+                    if k >= low:
+                        out[np.uint64(k)] = scaled(data, np.uint64(k), factor)
+                    k += lanes
+
+        return take
+
+    take_rows = rows_with(1, lanes, csr_row, take_with)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def scale_rows(data: Any, indptr: Any, x: Any, out: Any) -> None:
+        take_rows((data, x, out), indptr, out.size, x.size)
+
+    return scale_rows
+
+
+def csr_sddmm(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; vectors are matrices of one column."""
 
     def launch(indices: Any, indptr: Any, X: Any, Y: Any, out: Any, stream: Any) -> None:
@@ -85,7 +125,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
         # 4 threads for 32 columns: 8 took an H100 a third longer.
         rows, width = X.shape[0], lanes_for(X.shape[1] // 2, 1, outs.dtype)
         lanes = lanes_of(out.size, rows) if width == 1 else WARP // width
-        kernel = sddmm_with(product, width, lanes)
+        kernel = make_sddmm(product, width, lanes)
         kernel[blocks_of(rows * width * lanes), BLOCK, stream](indices, indptr, X, Y, out)
 
     run = numba_cuda_callable(launch, outs)
@@ -95,3 +135,15 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
         return run(indices, indptr, *factors)
 
     return call
+
+
+def csr_scale_rows(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; the longer rows are, the more threads share one."""
+
+    def scale(data: Any, indptr: Any, x: Any, out: Any, stream: Any) -> None:
+        clear_outside(indptr, out, stream)
+        lanes = lanes_of(out.size, x.size)
+        kernel = make_scale_rows(lanes, by_event if x.dtype == bool else by_number)
+        kernel[blocks_of(x.size * lanes), BLOCK, stream](data, indptr, x, out)
+
+    return numba_cuda_callable(scale, outs)

@@ -1,7 +1,0 @@
-"""`csr_event_matvec` on the CPU: see kernels/numba_cpu/csr_products.py."""
-
-from __future__ import annotations
-
-from event_ops.kernels.numba_cpu.csr_products import csr_event_matvec as build
-
-__all__ = ["build"]

@@ -1,7 +1,0 @@
-"""`csr_sddmm` on the CPU: see kernels/numba_cpu/csr_products.py."""
-
-from __future__ import annotations
-
-from event_ops.kernels.numba_cpu.csr_products import csr_sddmm as build
-
-__all__ = ["build"]

@@ -1,0 +1,144 @@
+"""Arrivals through synapses with delays on the CPU: rows of what was active, added to sums or a ring buffer.
+
+The first argument that is updated and y are the same memory; XLA copies it first where it is needed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.kernels.numba_cpu.deliver import (
+    MIN_ENTRIES_PARALLEL,
+    add_rows,
+    add_rows_parallel,
+    entries_up_to,
+)
+from event_ops.kernels.numba_cpu.events import ids_of
+from event_ops.kernels.numba_cpu.history import Recent, recent_rows
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
+from event_ops.kernels.numba_cpu.ring_buffer import (
+    add_delayed_rows,
+    add_part,
+    seem_ordered,
+    slot_bounds,
+    slot_now,
+)
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
+from ffi_bridge import numba_kernel
+
+
+# One thread: private sums would take a pass over the whole buffer, which a ring buffer is there to avoid.
+@njit
+def deliver_delayed(
+    buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any
+) -> None:
+    """y[(now + delays[k]) % slots, indices[k]] += weight k * spike over the rows of spikes."""
+    ids = ids_of(spikes, indptr.size - 1)
+    now = slot_now(slot, y.shape[0])
+    add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
+
+
+# Each thread has slots of its own, which are a part of every row if rows are in the order of their delays.
+@njit(parallel=True)
+def deliver_delayed_parallel(
+    buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any, y: Any
+) -> None:
+    """`deliver_delayed` on all threads, if there are entries enough."""
+    ids = ids_of(spikes, indptr.size - 1)
+    slots = np.uintp(y.shape[0])
+    now = slot_now(slot, y.shape[0])
+    parts = num_threads() if entries_up_to(indptr, ids)[ids.size] >= MIN_PARALLEL else 1
+    if parts == 1 or not seem_ordered(indptr, delays, ids):
+        add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
+    else:
+        bounds = slot_bounds(indptr, delays, ids, parts, slots)
+        for part in prange(parts):
+            low, high = bounds[part], bounds[part + 1]
+            add_part(data, indices, indptr, delays, spikes, ids, now, low, high, y)
+
+
+@cache
+def make_arrivals(large: bool) -> Any:
+    """Return the kernel that adds rows of a CSR matrix, for one thread or for all."""
+    add = add_rows_parallel if large else add_rows
+
+    @njit(parallel=large)
+    def event_arrivals(
+        history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
+    ) -> None:
+        now = slot_now(slot, history.shape[0])
+        rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
+        add(data, indices, indptr, Recent(history, now), rows, y)
+
+    return event_arrivals
+
+
+@njit
+def add_words(
+    entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, starts: Any, y: Any, part: Any
+) -> None:
+    """y += what the words of a part add to its columns, over the listed rows."""
+    slots, own = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
+    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, column_bits(entries, y.size))
+
+
+@cache
+def make_arrivals_of_words(large: bool) -> Any:
+    """Return the kernel that adds rows of words, for one thread, or for all: each adds up a part."""
+
+    @njit(parallel=large)
+    def event_arrivals(
+        history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, starts: Any, initial: Any, y: Any
+    ) -> None:
+        slots, parts, stored = history.shape[0], indptr.shape[0], indptr.shape[1] - 1
+        recent = Recent(history, slot_now(slot, slots))
+        rows = recent_rows(history, recent.now, stored // slots)
+        # What these rows hold if they are of usual length: to look at each would take longer than it saves.
+        if large and rows.size * (entries.size // max(stored, 1)) >= MIN_PARALLEL:
+            for part in prange(parts):
+                add_words(entries, indptr, scale, recent, rows, starts, y, part)
+        else:
+            for part in range(parts):
+                add_words(entries, indptr, scale, recent, rows, starts, y, part)
+
+    return event_arrivals
+
+
+def csr_event_deliver(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; whatever arrives in one place is added by one thread, in row order."""
+
+    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, *rest: Any) -> Any:
+        large = reaches(indices.size, MIN_ENTRIES_PARALLEL) and delays.ndim == 1
+        kernel = deliver_delayed_parallel if large else deliver_delayed
+        run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
+        return run(buffer, data, indices, indptr, delays, *rest)
+
+    return call
+
+
+def csr_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many entries."""
+
+    def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
+        kernel = make_arrivals(reaches(indices.size, MIN_ENTRIES_PARALLEL))
+        return numba_kernel(kernel, outs, input_output_aliases={5: 0})(history, data, indices, *rest)
+
+    return call
+
+
+def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many entries in several parts."""
+
+    def call(history: Any, entries: Any, indptr: Any, *rest: Any) -> Any:
+        large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
+        run = numba_kernel(make_arrivals_of_words(large), outs, input_output_aliases={6: 0})
+        return run(history, entries, indptr, *rest)
+
+    return call

@@ -1,0 +1,42 @@
+"""Arrivals through synapses with delays in Warp: one thread per row, which ends at once if it is silent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from event_ops.checks.ring_buffer import arrival_places
+from event_ops.kernels.reference.arrivals import Part, arrivals
+from event_ops.kernels.reference.history import lagged
+from event_ops.kernels.warp.packed_entries import scatter
+from event_ops.kernels.warp.scatter import add_event_rows
+
+
+def csr_event_deliver(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: of a matrix that has a column for each place of the buffer."""
+
+    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
+        places = arrival_places(indices, delays, slot, outs)
+        return add_event_rows(buffer, data, places, indptr, spikes)
+
+    return call
+
+
+def csr_event_arrivals(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: of a matrix that has a row for each neuron and delay."""
+
+    def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
+        events = lagged(history, slot, shape[0], outs.dtype)
+        return add_event_rows(initial, data, indices, indptr, events)
+
+    return call
+
+
+def compact_event_arrivals(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays, which launches a kernel for each part."""
+
+    def product(part: Part) -> jax.Array:
+        sums = jax.ShapeDtypeStruct(part.shape[1:], outs.dtype)
+        return scatter(sums, part.shape)(part.entries, part.indptr, part.scale, part.events)
+
+    return arrivals(product, shape, outs.dtype)
