@@ -192,7 +192,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_history():
 @pytest.mark.slow
 def test_all_threads_add_up_what_one_does(monkeypatch):
     numba = pytest.importorskip("numba", reason="the kernel is Numba's")
-    kernels = importlib.import_module("event_ops.catalog.csr_event_arrivals.numba_cpu")
+    kernels = importlib.import_module("event_ops.kernels.numba_cpu.arrivals")
     monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
     neurons, slots, columns, nse = 40, 64, 900, 200_000
     ends = np.sort(RNG.integers(0, nse + 1, neurons * slots - 1))

@@ -69,7 +69,7 @@ def test_columns_are_those_of_the_parts_that_starts_tell():
 @pytest.mark.slow
 def test_neither_parts_nor_threads_change_a_bit(monkeypatch):
     numba = pytest.importorskip("numba", reason="the kernel is Numba's")
-    kernels = importlib.import_module("event_ops.catalog.compact_event_arrivals.numba_cpu")
+    kernels = importlib.import_module("event_ops.kernels.numba_cpu.arrivals")
     monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
     neurons, columns, nse = 40, 900, 200_000
     rows, post = RNG.integers(0, neurons * 64, nse), RNG.integers(0, columns, nse)

@@ -191,7 +191,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_buffer():
 @pytest.mark.parametrize("delays", ["uint8", "int32"])
 def test_in_parts_by_slot_is_row_by_row(monkeypatch, order, delays):
     numba = pytest.importorskip("numba", reason="the kernel is Numba's")
-    kernels = importlib.import_module("event_ops.catalog.csr_event_deliver.numba_cpu")
+    kernels = importlib.import_module("event_ops.kernels.numba_cpu.arrivals")
     monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
     rng, shape, slots, nse = np.random.default_rng(0), (41, 900), 64, 45_000
     data, indices, indptr = random_csr(rng, shape, nse, "float32", "int32")

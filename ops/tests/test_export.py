@@ -92,3 +92,21 @@ def test_kernels_have_names_that_hold_in_every_process(name):
     kernels = kernels_of(name)
     assert kernels
     assert {key for key, value in kernels.items() if not fingerprint(value).portable} == set()
+
+
+def flattened(value):
+    """Yield the kernels in tuples of tuples."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from flattened(part)
+    elif hasattr(value, "py_func"):
+        yield value
+
+
+@pytest.mark.parametrize("family", ["arrivals", "csr_products"])
+def test_kernels_that_operators_share_have_such_names(family):
+    pytest.importorskip("numba", reason="Numba is not installed")
+    module = importlib.import_module(f"event_ops.kernels.numba_cpu.{family}")
+    kernels = list(flattened(tuple(vars(module).values())))
+    assert len(kernels) > 5
+    assert [kernel for kernel in kernels if not fingerprint(kernel).portable] == []

@@ -36,18 +36,18 @@ def row_at(indptr: Any, k: Any) -> Any:
 def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
     """Return the kernels that write out[k] for every entry, 0 where no row holds it: one thread, all threads.
 
-    `fill_row((first, x, y), i, out, begin, end)` writes the entries of row i from `begin` to `end`.
+    `fill_row(operands, i, out, begin, end)` writes the entries of row i from `begin` to `end`.
     """
 
     @njit
-    def entries(first: Any, indptr: Any, x: Any, y: Any, out: Any, low: Any, high: Any) -> None:
+    def entries(indptr: Any, operands: Any, out: Any, low: Any, high: Any) -> None:
         done, end = np.uintp(low), np.uintp(high)
         for i in range(row_at(indptr, done), np.uintp(indptr.size - 1)):
             start, stop = row_span(indptr, i, end)
             out[done : max(done, start)] = 0
             done = max(done, start)
             if done < stop:
-                fill_row((first, x, y), i, out, done, stop)
+                fill_row(operands, i, out, done, stop)
                 done = stop
             if done == end:
                 break
@@ -55,7 +55,7 @@ def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
 
     @njit
     def every_entry(first: Any, indptr: Any, x: Any, y: Any, out: Any) -> None:
-        entries(first, indptr, x, y, out, 0, out.size)
+        entries(indptr, (first, x, y), out, 0, out.size)
 
     @njit(parallel=True)
     def every_entry_parallel(first: Any, indptr: Any, x: Any, y: Any, out: Any) -> None:
@@ -63,7 +63,7 @@ def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
         take_chunks_of(1)
         for part in prange(parts):
             low, high = out.size * part // parts, out.size * (part + 1) // parts
-            entries(first, indptr, x, y, out, low, high)
+            entries(indptr, (first, x, y), out, low, high)
         take_chunks_of(0)
 
     return every_entry, every_entry_parallel
