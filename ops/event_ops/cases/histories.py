@@ -1,10 +1,16 @@
-"""Histories of flags in the other forms in which an operator takes them."""
+"""Histories: draws in every encoding, calls that are wrong in them, and what benchmarks count of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import jax.numpy as jnp
 import numpy as np
 
+from event_ops.cases import Arguments, InvalidCall
+from event_ops.cases.bench import Call, Outs, initial_sums, size
 from event_ops.cases.draw import Draw, Shape
+from event_ops.kernels.reference.history import lagged
 
 
 def drawn_history(draw: Draw, shape: Shape, rate: float, events: str) -> tuple[np.ndarray, dict[str, str]]:
@@ -31,3 +37,44 @@ def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
         found = np.flatnonzero(active)[:capacity]
         row[: found.size] = found
     return ids
+
+
+def invalid_histories(wrong: Callable[..., Callable[[], Arguments]]) -> tuple[InvalidCall, ...]:
+    """Return calls that are wrong in a history of (3, 2) flags, its slot or the initial sums of 4 columns."""
+    return (
+        InvalidCall("integer", wrong(history=np.ones((3, 2), "b")), TypeError, "history has dtype int8"),
+        InvalidCall(
+            "other-float", wrong(history=np.ones((3, 2), "e")), TypeError, "history has dtype float16"
+        ),
+        InvalidCall(
+            "words", wrong(history=np.ones((3, 1), "i"), encoding="bits"), TypeError, "expected uint32"
+        ),
+        InvalidCall("ids", wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
+        InvalidCall("flat-ids", wrong(encoding="ids", history=np.ones(3, "i")), ValueError, "1 dimensions"),
+        InvalidCall(
+            "coding", wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
+        ),
+        InvalidCall("flat-history", wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
+        InvalidCall("no-slots", wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
+        InvalidCall(
+            "wide", wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"
+        ),
+        InvalidCall("float-slot", wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
+        InvalidCall("narrow-slot", wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
+        InvalidCall("slots", wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
+        InvalidCall("initial", wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
+        InvalidCall("whole-initial", wrong(initial=np.ones(4, "i")), TypeError, "initial has dtype int32"),
+    )
+
+
+def recent_events(call: Call) -> np.ndarray:
+    """Return one event for each neuron and delay; of spike ids, how often each occurs."""
+    history, slot = map(jnp.asarray, (call.history, call.slot))
+    return np.asarray(lagged(history, slot, call.shape[0], np.float32))
+
+
+def around_arrivals(call: Call, outs: Outs, active: np.ndarray) -> int:
+    """Count the bytes of the history, lists only as far as they are filled, and of the sums."""
+    lists = call.history.dtype == np.int32
+    looked_at = int(active.sum()) * call.history.itemsize if lists else size(call.history)
+    return looked_at + size(*outs) + initial_sums(call, outs)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs, initial_sums, rows_of, size
+from event_ops.cases.bench import Bench, Call, Outs, rows_of
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.histories import drawn_history, listed
+from event_ops.cases.histories import around_arrivals, drawn_history, invalid_histories, listed, recent_events
 from event_ops.cases.matrices import WORDS_2_4, packed
 from event_ops.cases.operations import each_term
-from event_ops.kernels.reference.history import lagged
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
@@ -155,18 +153,9 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
+    *invalid_histories(_wrong),
     InvalidCall("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
     InvalidCall("whole-scale", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
-    InvalidCall(
-        "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
-    ),
-    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    InvalidCall("flat-history", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
-    InvalidCall(
-        "coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
-    ),
-    InvalidCall("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
     InvalidCall("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
     InvalidCall(
         "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
@@ -181,26 +170,17 @@ INVALID_CALLS = (
 
 
 def _moved(call: Call, outs: Outs) -> int:
-    """Count the history, lists only as far as they are filled, the rows of what was active, and the sums."""
-    active = _active(call)
-    lists = call.history.dtype == np.int32
-    looked_at = int(active.sum()) * call.history.itemsize if lists else size(call.history)
+    """Count the history, the rows of what was active, and the sums."""
+    active = recent_events(call) != 0
     ends = np.reshape(call.indptr, (-1, active.size + 1))
-    rows = sum(rows_of(part, active, call.entries) for part in ends)
-    return looked_at + size(*outs) + initial_sums(call, outs) + rows
+    return around_arrivals(call, outs, active) + sum(rows_of(part, active, call.entries) for part in ends)
 
 
 def _operations(call: Call, outs: Outs) -> int:
     """Count `each_term` for the words of rows of active events."""
-    counts = np.diff(np.reshape(call.indptr, (-1, _active(call).size + 1))).sum(axis=0)
-    each = each_term(call.history, getattr(call, "encoding", "flags"))
-    return int(each * counts[_active(call)].sum())
-
-
-def _active(call: Call) -> np.ndarray:
-    """Return a flag for each neuron and delay."""
-    history, slot = map(jnp.asarray, (call.history, call.slot))
-    return np.asarray(lagged(history, slot, call.shape[0], np.float32)) != 0
+    active = recent_events(call) != 0
+    counts = np.diff(np.reshape(call.indptr, (-1, active.size + 1))).sum(axis=0)
+    return int(each_term(call.history, getattr(call, "encoding", "flags")) * counts[active].sum())
 
 
 BENCH = Bench(moved=_moved, operations=_operations)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs, initial_sums, rows_of, size
+from event_ops.cases.bench import Bench, Call, Outs, rows_of
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
-from event_ops.cases.histories import drawn_history, listed, packed_rows
+from event_ops.cases.histories import (
+    around_arrivals,
+    drawn_history,
+    invalid_histories,
+    listed,
+    packed_rows,
+    recent_events,
+)
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 from event_ops.cases.operations import each_term, terms
-from event_ops.kernels.reference.history import lagged
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -116,29 +121,8 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(history=np.ones((3, 2), np.int8)), TypeError, "history has dtype int8"),
-    InvalidCall(
-        "words", _wrong(history=np.ones((3, 1), np.int32), encoding="bits"), TypeError, "expected uint32"
-    ),
+    *invalid_histories(_wrong),
     InvalidCall("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    InvalidCall(
-        "other-float", _wrong(history=np.ones((3, 2), np.float16)), TypeError, "history has dtype float16"
-    ),
-    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    InvalidCall("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
-    InvalidCall("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
-    InvalidCall("flat", _wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
-    InvalidCall("no-slots", _wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
-    InvalidCall(
-        "wide", _wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"
-    ),
-    InvalidCall(
-        "coding", _wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
-    ),
-    InvalidCall("ids", _wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
-    InvalidCall("flat-ids", _wrong(encoding="ids", history=np.ones(3, np.int32)), ValueError, "1 dimensions"),
-    InvalidCall("initial", _wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
-    InvalidCall("whole-initial", _wrong(initial=np.ones(4, np.int32)), TypeError, "initial has dtype int32"),
     InvalidCall(
         "by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"
     ),
@@ -147,26 +131,17 @@ INVALID_CALLS = (
 
 
 def _moved(call: Call, outs: Outs) -> int:
-    """Count the history, lists only as far as they are filled, the rows of what was active, and the sums."""
-    active = _events(call) != 0
-    lists = call.history.dtype == np.int32
-    looked_at = int(active.sum()) * call.history.itemsize if lists else size(call.history)
-    around = looked_at + size(*outs) + initial_sums(call, outs)
-    return around + rows_of(call.indptr, active, call.data, call.indices)
+    """Count the history, the rows of what was active, and the sums."""
+    active = recent_events(call) != 0
+    return around_arrivals(call, outs, active) + rows_of(call.indptr, active, call.data, call.indices)
 
 
 def _operations(call: Call, outs: Outs) -> int:
     """Count `each_term` for the entries of rows of active events; an id that occurs twice is two of them."""
-    events = _events(call)
+    events = recent_events(call)
     counts = events.astype(np.int64) if call.history.dtype == np.int32 else events != 0
     each = each_term(call.history, getattr(call, "encoding", "flags"))
     return each * terms(counts, call.indices, call.indptr, call.shape[1])
-
-
-def _events(call: Call) -> np.ndarray:
-    """Return one event for each row of the matrix; of spike ids, how often each occurs."""
-    history, slot = map(jnp.asarray, (call.history, call.slot))
-    return np.asarray(lagged(history, slot, call.shape[0], call.data.dtype))
 
 
 BENCH = Bench(moved=_moved, operations=_operations)

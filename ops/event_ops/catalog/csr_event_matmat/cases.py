@@ -6,9 +6,10 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
-from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.csr_products import invalid_matrices, permuted, random_event_product
+from event_ops.cases.draw import Draw, Make, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
-from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.matrices import MATRIX_2_4
 from event_ops.cases.operations import sparse_event_product
 
 DTYPES = ("float32", "float64")
@@ -17,32 +18,20 @@ ROUNDING = Rounding(0, sums=True)
 DATA, EVENTS = 0, 3
 
 
-@drawn
 def _random(
-    draw: Draw,
     shape: Shape,
     nse: int,
     n: int,
     transpose: bool = False,
     kind: str = "bool",
-    homogeneous: bool = False,
+    one: bool = False,
     rate: float = 0.1,
-) -> Arguments:
-    data, indices, indptr = draw.csr(shape, nse)
-    size = shape[0] if transpose else shape[1]
-    active = draw.events(size * n, rate, kind).reshape(size, n)
-    weights = draw.numbers(()) if homogeneous else data
-    return (weights, indices, indptr, active), {"shape": shape, "transpose": transpose}
+) -> Make:
+    return random_event_product(shape, nse, transpose, kind, one, (n,), rate)
 
 
-@drawn
-def _permuted(draw: Draw, nse: int, n: int, transpose: bool, kind: str, astray: bool = False) -> Arguments:
-    """Return a place in data for each entry, some of them out of range and some taken twice if `astray`."""
-    args, kwargs = _random((17, 23), nse, n, transpose, kind, rate=0.3)(*draw)
-    permutation = draw.rng.permutation(nse).astype(draw.index_dtype)
-    if astray:
-        lead_astray(permutation, nse)
-    return (*args, permutation), kwargs
+def _permuted(nse: int, n: int, transpose: bool, kind: str, astray: bool = False) -> Make:
+    return permuted(_random((17, 23), nse, n, transpose, kind, rate=0.3), astray)
 
 
 @drawn
@@ -118,13 +107,9 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones((4, 5), bool)}, shape=(2, 4))
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
+    *invalid_matrices(_wrong, "integer short-data short-permutation"),
     InvalidCall("integer-events", _wrong(events=np.ones((4, 5), int)), TypeError, "events has dtype int"),
     InvalidCall("mixed", _wrong(events=np.ones((4, 5), "e")), TypeError, "events has dtype float16"),
-    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    InvalidCall(
-        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
-    ),
     InvalidCall("vector", _wrong(events=np.ones(4, bool)), ValueError, "events has 1 dim.*call the matvec"),
     InvalidCall("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
-from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.csr_products import invalid_matrices, out_of_range, permuted, random_event_product
+from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.float16_storage import stored_as
-from event_ops.cases.matrices import MATRIX_2_4, lead_astray
+from event_ops.cases.matrices import MATRIX_2_4
 from event_ops.cases.operations import sparse_event_product
 from event_ops.checks.arrays import HALVES
 
@@ -18,18 +17,6 @@ DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
 
 DATA, EVENTS = 0, 3
-
-
-@drawn
-def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, events: str, homogeneous: bool) -> Arguments:
-    data, indices, indptr = draw.csr(shape, nse)
-    size = shape[0] if transpose else shape[1]
-    active = draw.events(size, 0.3, events)
-    weights = draw.numbers(()) if homogeneous else data
-    static: dict[str, Any] = {"shape": shape, "transpose": transpose}
-    if active.dtype.kind in "iu":
-        static["encoding"] = "counts"
-    return (weights, indices, indptr, active), static
 
 
 @drawn
@@ -42,7 +29,7 @@ def _sized(draw: Draw, size: int, per_row: int, rate: float, transpose: bool) ->
 @drawn
 def _poisoned(draw: Draw, transpose: bool, nse: int = 60, events: str = "bool") -> Arguments:
     """Return NaN or inf as the weights that meet an inactive event."""
-    args, kwargs = _random((9, 9), nse, transpose, events, False)(*draw)
+    args, kwargs = random_event_product((9, 9), nse, transpose, events)(*draw)
     data, indices, indptr, active = args
     rows = np.repeat(np.arange(9), np.diff(indptr))
     silent = active[rows if transpose else indices] == 0
@@ -51,17 +38,9 @@ def _poisoned(draw: Draw, transpose: bool, nse: int = 60, events: str = "bool") 
 
 
 @drawn
-def _out_of_range(draw: Draw, transpose: bool, nse: int = 30, first: int = 0) -> Arguments:
-    """Return columns out of range, none of them in front of entry `first`."""
-    args, kwargs = _random((6, 7), nse, transpose, "bool", False)(*draw)
-    lead_astray(args[1][first:], 7)
-    return args, kwargs
-
-
-@drawn
 def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
     """Return ids in any order, some of them twice, between padding and others out of range."""
-    args, kwargs = _random((11, 8), 60, transpose, "bool", False)(*draw)
+    args, kwargs = random_event_product((11, 8), 60, transpose)(*draw)
     size, limits = (11 if transpose else 8), np.iinfo(np.int32)
     ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
     return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
@@ -70,32 +49,15 @@ def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
 @drawn
 def _packed(draw: Draw, transpose: bool) -> Arguments:
     """Return random bits, also behind the last event."""
-    args, kwargs = _random((37, 71), 200, transpose, "bool", False)(*draw)
+    args, kwargs = random_event_product((37, 71), 200, transpose)(*draw)
     words = draw.rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
     return (*args[:3], words), kwargs | {"encoding": "bits"}
 
 
 @drawn
-def _permuted(draw: Draw, nse: int, transpose: bool, events: str, astray: bool = False) -> Arguments:
-    """Return a place in data for each entry, some of them out of range and some taken twice if `astray`."""
-    args, kwargs = _random((41, 37), nse, transpose, events, False)(*draw)
-    permutation = draw.rng.permutation(nse).astype(draw.index_dtype)
-    if astray:
-        lead_astray(permutation, nse)
-    return (*args, permutation), kwargs
-
-
-@drawn
-def _permuted_ids(draw: Draw, transpose: bool) -> Arguments:
-    """Return spike ids, and a place in data for each entry."""
-    args, kwargs = _spike_ids(transpose)(*draw)
-    return (*args, draw.rng.permutation(60).astype(draw.index_dtype)), kwargs
-
-
-@drawn
 def _one_element(draw: Draw) -> Arguments:
     """Return one weight for all, of shape (1,)."""
-    args, kwargs = _random((8, 5), 20, False, "bool", True)(*draw)
+    args, kwargs = random_event_product((8, 5), 20, one=True)(*draw)
     return (args[0].reshape(1), *args[1:]), kwargs
 
 
@@ -122,7 +84,7 @@ CASES = (
     *(
         Case(
             _named(name, transpose, events, homogeneous),
-            _random(shape, nse, transpose, events, homogeneous),
+            random_event_product(shape, nse, transpose, events, homogeneous),
             differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
             tolerance=20,
             note="sums of up to a hundred terms, in any order",
@@ -137,13 +99,23 @@ CASES = (
     Case("poisoned-transposed", _poisoned(True), tolerance=5),
     Case("poisoned-long-rows", _poisoned(False, 250), tolerance=20),
     Case("poisoned-long-rows-float", _poisoned(False, 250, "float"), tolerance=20),
-    Case("out-of-range", _out_of_range(False), differentiable=(DATA,), tolerance=5),
-    Case("out-of-range-transposed", _out_of_range(True), differentiable=(DATA,), tolerance=5),
-    Case("out-of-range-long-rows", _out_of_range(False, 250, 99), differentiable=(DATA,), tolerance=20),
+    Case("out-of-range", out_of_range(random_event_product((6, 7), 30)), differentiable=(DATA,), tolerance=5),
+    Case(
+        "out-of-range-transposed",
+        out_of_range(random_event_product((6, 7), 30, True)),
+        differentiable=(DATA,),
+        tolerance=5,
+    ),
+    Case(
+        "out-of-range-long-rows",
+        out_of_range(random_event_product((6, 7), 250), 99),
+        differentiable=(DATA,),
+        tolerance=20,
+    ),
     *(
         Case(
             f"counts-{dtype}{'-transposed' * transpose}{'-one' * one}",
-            _random((37, 71), 400, transpose, dtype, one),
+            random_event_product((37, 71), 400, transpose, dtype, one),
             differentiable=(DATA,),
             tolerance=50,
         )
@@ -154,7 +126,9 @@ CASES = (
             ("uint8", True, True),
         )
     ),
-    Case("counts-uint32", _random((37, 71), 400, True, "uint32", False), tolerance=50, note="made floats"),
+    Case(
+        "counts-uint32", random_event_product((37, 71), 400, True, "uint32"), tolerance=50, note="made floats"
+    ),
     Case("spike-ids", _spike_ids(False), differentiable=(DATA,), tolerance=50, note="each id 14 times"),
     Case("packed", _packed(False), differentiable=(DATA,), tolerance=20),
     Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
@@ -162,35 +136,40 @@ CASES = (
     *(
         Case(
             _named("permuted", transpose, events, False),
-            _permuted(300, transpose, events),
+            permuted(random_event_product((41, 37), 300, transpose, events)),
             differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
             tolerance=20,
         )
         for transpose in (False, True)
         for events in ("bool", "float")
     ),
-    Case("permuted-threads", _permuted(40_000, False, "bool"), tolerance=200),
-    Case("permuted-out-of-range", _permuted(120, False, "bool", True), differentiable=(DATA,), tolerance=20),
+    Case("permuted-threads", permuted(random_event_product((41, 37), 40_000)), tolerance=200),
     Case(
-        "permuted-out-of-range-transposed",
-        _permuted(120, True, "bool", True),
+        "permuted-out-of-range",
+        permuted(random_event_product((41, 37), 120), True),
         differentiable=(DATA,),
         tolerance=20,
     ),
-    Case("permuted-spike-ids", _permuted_ids(False), differentiable=(DATA,), tolerance=50),
-    Case("permuted-spike-ids-transposed", _permuted_ids(True), differentiable=(DATA,), tolerance=50),
+    Case(
+        "permuted-out-of-range-transposed",
+        permuted(random_event_product((41, 37), 120, True), True),
+        differentiable=(DATA,),
+        tolerance=20,
+    ),
+    Case("permuted-spike-ids", permuted(_spike_ids(False)), differentiable=(DATA,), tolerance=50),
+    Case("permuted-spike-ids-transposed", permuted(_spike_ids(True)), differentiable=(DATA,), tolerance=50),
     *(
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES
         for name, make in (
-            ("random", _random((17, 23), 120, False, "float", False)),
-            ("random-transposed", _random((17, 23), 120, True, "bool", False)),
-            ("one-transposed", _random((17, 23), 120, True, "float", True)),
+            ("random", random_event_product((17, 23), 120, False, "float")),
+            ("random-transposed", random_event_product((17, 23), 120, True)),
+            ("one-transposed", random_event_product((17, 23), 120, True, "float", True)),
         )
     ),
     Case(
         "bfloat16-threads-transposed",
-        stored_as("bfloat16", DATA, _random((700, 500), 40_000, True, "bool", False)),
+        stored_as("bfloat16", DATA, random_event_product((700, 500), 40_000, True)),
         tolerance=20,
     ),
     *(
@@ -207,13 +186,13 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
 INVALID_CALLS = (
+    *invalid_matrices(_wrong, "integer short-data short-permutation float-permutation short-indptr"),
     InvalidCall(
         "half",
         _wrong(data=np.ones(3, np.float16), events=np.ones(4, np.float16)),
         TypeError,
         "events has dtype float16",
     ),
-    InvalidCall("integer", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
     InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
     InvalidCall(
         "bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"
@@ -230,14 +209,6 @@ INVALID_CALLS = (
         "grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"
     ),
     InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
-    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    InvalidCall(
-        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
-    ),
-    InvalidCall(
-        "float-permutation", _wrong(permutation=np.ones(3, "f")), TypeError, "permutation has dtype fl"
-    ),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
     InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
     InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
 )

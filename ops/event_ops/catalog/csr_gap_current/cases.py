@@ -8,6 +8,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
+from event_ops.cases.csr_products import invalid_matrices, one_weight
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import lead_astray
 from event_ops.cases.operations import terms
@@ -23,14 +24,6 @@ DATA, V = 0, 3
 def _random(draw: Draw, neurons: int, nse: int) -> Arguments:
     shape = (neurons, neurons)
     return (*draw.csr(shape, nse), draw.numbers(neurons)), {"shape": shape}
-
-
-@drawn
-def _one_weight(draw: Draw, neurons: int, nse: int, of_weight: tuple[int, ...]) -> Arguments:
-    """Return columns out of range, too, which one weight for all cannot hide by being 0."""
-    (_, *args), kwargs = _random(neurons, nse)(*draw)
-    lead_astray(args[0], neurons)
-    return (draw.numbers(of_weight), *args), kwargs
 
 
 @drawn
@@ -74,8 +67,17 @@ CASES = (
         for name, (neurons, nse) in _EDGES.items()
     ),
     *(
-        Case(f"one-weight-{name}", _one_weight(*size), differentiable=(DATA, V), tolerance=20)
-        for name, size in (("0d", (23, 120, ())), ("1d", (23, 120, (1,))), ("threads", (700, 40_000, ())))
+        Case(
+            f"one-weight-{name}",
+            one_weight(_random(*size), of_weight),
+            differentiable=(DATA, V),
+            tolerance=20,
+        )
+        for name, size, of_weight in (
+            ("0d", (23, 120), ()),
+            ("1d", (23, 120), (1,)),
+            ("threads", (700, 40_000), ()),
+        )
     ),
     Case("symmetric", _symmetric(64), differentiable=(DATA, V), tolerance=20),
     Case("loose-ends", _loose_ends(), tolerance=5),
@@ -99,17 +101,14 @@ _RIGHT: dict[str, Any] = {
 _wrong = changes_to(_RIGHT, shape=(3, 3))
 
 INVALID_CALLS = (
+    *invalid_matrices(_wrong, "float-indices short-data short-indptr shape"),
     InvalidCall("half", _wrong(data=np.ones(3, np.float16)), TypeError, "data has dtype float16"),
     InvalidCall(
         "integers", _wrong(data=np.ones(3, "i"), v=np.ones(3, "i")), TypeError, "data has dtype int32"
     ),
     InvalidCall("mixed", _wrong(v=np.ones(3, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
-    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 3 rows"),
     InvalidCall("short-v", _wrong(v=np.ones(2, "f")), ValueError, r"v has shape \(2,\); expected \(3,\)"),
     InvalidCall("oblong", _wrong(shape=(3, 4)), ValueError, r"shape is \(3, 4\); expected \(n, n\)"),
-    InvalidCall("shape", _wrong(shape=3), ValueError, "expected two integers"),
 )
 
 

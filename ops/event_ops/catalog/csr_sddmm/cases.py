@@ -8,6 +8,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_counts, met
+from event_ops.cases.csr_products import invalid_matrices
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
 from event_ops.cases.operations import spanned, terms
@@ -78,6 +79,7 @@ _wrong = changes_to(
 _BOOL = np.ones((2, 5), bool)
 
 INVALID_CALLS = (
+    *invalid_matrices(_wrong, "float-indices short-indptr"),
     InvalidCall("half", _wrong(X=np.ones((2, 5), "e")), TypeError, "X has dtype float16.*32 or 64 bits"),
     InvalidCall("mixed", _wrong(Y=np.ones((4, 5), np.int32)), TypeError, "Y has dtype int32 and X"),
     InvalidCall(
@@ -87,8 +89,6 @@ INVALID_CALLS = (
         "Y has dtype bool; expected float32 or",
     ),
     InvalidCall("bool-and-integer", _wrong(X=_BOOL, Y=np.ones((4, 5), "i")), TypeError, "Y has dtype int32"),
-    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
     InvalidCall("swapped", _wrong(X=np.ones((4, 5), "f")), ValueError, r"X has shape \(4, 5\).*\(2, n\)"),
     InvalidCall("short-Y", _wrong(Y=np.ones(3, "f")), ValueError, r"Y has shape \(3,\).*per column"),
     InvalidCall("widths", _wrong(Y=np.ones((4, 3), "f")), ValueError, "n of 5 and of 3"),
