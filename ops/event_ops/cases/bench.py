@@ -36,7 +36,7 @@ def nothing(call: Call, outs: Outs) -> int:
 
 @dataclass(frozen=True)
 class Bench:
-    """Hold what benchmarks need to know of an operator; cases without `BENCH` have the defaults.
+    """Describe an operator to benchmarks; cases without `BENCH` have the defaults.
 
     Args:
         carried: position of an input -> position of the output that is its next value: state that a step
@@ -110,7 +110,7 @@ def inside(ids: Any, low: int, high: int) -> np.ndarray:
 
 
 def rows_of(indptr: np.ndarray, active: np.ndarray, *arrays: np.ndarray) -> int:
-    """Count the bytes of the entries of active rows in every array, and of the two ends of each such row."""
+    """Count the bytes of the entries of active rows in every array, and of both ends of each active row."""
     ends = min(2 * int(np.count_nonzero(active)), indptr.size) * indptr.itemsize
     return ends + entries_of(indptr, active) * sum(map(each, arrays))
 
@@ -121,7 +121,7 @@ def entries_of(indptr: np.ndarray, active: np.ndarray) -> int:
 
 
 def initial_sums(call: Call, outs: Outs) -> int:
-    """Count what the sums begin with, unless that is one value for all."""
+    """Count the values that sums begin with, unless one value is for all."""
     return size(*outs) if np.ndim(call.initial) else 0
 
 

@@ -16,7 +16,7 @@ Row = tuple[int, ...]  # the shape of a row of the other factor: () in a vector
 
 @drawn
 def random_product(draw: Draw, shape: Shape, nse: int, transpose: bool = False, row: Row = ()) -> Arguments:
-    """Return a random matrix and the vector, or the matrix of such rows, that it multiplies."""
+    """Return a random matrix and the vector, or the matrix with rows of shape `row`, that it multiplies."""
     factor = draw.numbers((shape[0] if transpose else shape[1], *row))
     return (*draw.csr(shape, nse), factor), {"shape": shape, "transpose": transpose}
 
@@ -55,7 +55,7 @@ def random_event_product(
     row: Row = (),
     rate: float = 0.3,
 ) -> Arguments:
-    """Return a random matrix, or `one` weight for all entries, and events; those of integers are counts."""
+    """Return a random matrix, or `one` weight for all entries, and events; integers are counts."""
     data, indices, indptr = draw.csr(shape, nse)
     each = (shape[0] if transpose else shape[1], *row)
     events = draw.events(int(np.prod(each)), rate, kind).reshape(each)

@@ -41,7 +41,7 @@ class Draw(NamedTuple):
         return fixed_degree_csr(self.rng, shape, per_row, self.dtype, self.index_dtype)
 
     def words(self, shape: Shape, nse: int, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return words and indptr of a random CSR matrix, or of a part of one with so many columns."""
+        """Return words and indptr of a random CSR matrix, or of a part of one with `columns` columns."""
         return random_words(self.rng, shape, nse, self.index_dtype, shape[1] if columns is None else columns)
 
     def narrow_words(self, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ class Draw(NamedTuple):
     def fixed_degree_narrow_words(
         self, shape: Shape, per_row: int, parts: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return those of a matrix with as many entries in every row."""
+        """Return words of 16 bits and indptr of a matrix with as many entries in every row."""
         return narrow_words(self.fixed_degree_csr, shape, per_row, parts)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ class Draw(NamedTuple):
         return random_events(self.rng, size, rate, self.dtype if kind == "float" else kind)
 
     def spread(self, parameters: Mapping[str, float], shape: tuple[int, ...], by: float) -> dict[str, Any]:
-        """Return other parameters for each neuron."""
+        """Return parameters that differ between neurons."""
         return spread(self.rng, parameters, shape, by, self.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Histories: draws in every encoding, calls that are wrong in them, and what benchmarks count of them."""
+"""Draw histories in every encoding, make wrong calls with them, and count their bytes."""
 
 from __future__ import annotations
 

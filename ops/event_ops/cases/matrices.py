@@ -133,7 +133,7 @@ def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) 
 def spread(
     rng: np.random.Generator, parameters: Mapping[str, float], shape: tuple[int, ...], by: float, dtype: str
 ) -> dict[str, np.ndarray]:
-    """Return other parameters for each neuron, up to the fraction `by` larger or smaller."""
+    """Return parameters for each neuron, up to the fraction `by` larger or smaller."""
     factors = rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
     values = zip(parameters.items(), factors, strict=True)
     return {name: (value * factor).astype(dtype) for (name, value), factor in values}

@@ -36,7 +36,7 @@ def arrivals(call: Call, indices: np.ndarray) -> int:
 
 
 def each_term(events: Any, encoding: str = "flags") -> int:
-    """Return 2 for numbers and counts, which multiply before they are added, and 1 for other events."""
+    """Return 2 for numbers and counts, which multiply before they are added, and 1 for flags, ids, bits."""
     return 1 + (events.dtype.kind == "f" or encoding == "counts")
 
 
@@ -82,12 +82,12 @@ def in_target(call: Call, outs: Outs) -> int:
 
 
 def per_element(operations: int) -> Count:
-    """Count so many operations for each element of the first output."""
+    """Count `operations` for each element of the first output."""
     return lambda call, outs: operations * math.prod(outs[0].shape)
 
 
 def neuron_step(*, free: int, held: int, inputs: tuple[str, ...]) -> Count:
-    """Count so many operations for a neuron that is free or held.
+    """Count `free` or `held` operations for a neuron that is free or held.
 
     A free one also adds each of the inputs of which it has its own.
     """

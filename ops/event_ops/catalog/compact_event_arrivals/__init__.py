@@ -1,1 +1,1 @@
-"""The operator `compact_event_arrivals`: see op.py for what it computes."""
+"""The operator `compact_event_arrivals`, documented in op.py."""

@@ -131,7 +131,7 @@ INVALID_CALLS = (
 
 
 def _moved(call: Call, outs: Outs) -> int:
-    """Count the history, the rows of what was active, and the sums."""
+    """Count the history, the rows of active events, and the sums."""
     active = recent_events(call) != 0
     return around_arrivals(call, outs, active) + rows_of(call.indptr, active, call.data, call.indices)
 

@@ -1,1 +1,1 @@
-"""The operator `csr_event_deliver`: see op.py for what it computes."""
+"""The operator `csr_event_deliver`, documented in op.py."""

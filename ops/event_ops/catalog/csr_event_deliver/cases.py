@@ -51,7 +51,7 @@ def _out_of_range(draw: Draw) -> Arguments:
 
 @drawn
 def _ordered(draw: Draw) -> Arguments:
-    """Return long rows in the order of their delays: of all threads each adds to slots of its own."""
+    """Return long rows in the order of their delays: each thread adds to a range of slots."""
     args, kwargs = _random((4, 40), 480, 5, "float", delays="uint8")(*draw)
     _, _, _, indptr, steps, *_ = args
     for low, high in pairwise(indptr):
@@ -130,7 +130,7 @@ def _moved(call: Call, outs: Outs) -> int:
 
 
 def _operations(call: Call, outs: Outs) -> int:
-    """Count what arrives, but for entries whose delay is out of range."""
+    """Count the arrivals, but for entries whose delay is out of range."""
     indices = np.where(inside(call.delays, 0, call.buffer.shape[0]), call.indices, call.shape[1])
     return arrivals(call, indices)
 

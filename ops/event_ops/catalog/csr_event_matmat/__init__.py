@@ -1,1 +1,1 @@
-"""The operator `csr_event_matmat`: see op.py for what it computes."""
+"""The operator `csr_event_matmat`, documented in op.py."""

@@ -39,7 +39,7 @@ def _poisoned(draw: Draw, transpose: bool, nse: int = 60, events: str = "bool") 
 
 @drawn
 def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
-    """Return ids in any order, some of them twice, between padding and others out of range."""
+    """Return ids in any order, some of them twice, between padding and ids out of range."""
     args, kwargs = random_event_product((11, 8), 60, transpose)(*draw)
     size, limits = (11 if transpose else 8), np.iinfo(np.int32)
     ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)

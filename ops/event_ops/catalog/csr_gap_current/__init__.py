@@ -1,1 +1,1 @@
-"""The operator `csr_gap_current`: see op.py for what it computes."""
+"""The operator `csr_gap_current`, documented in op.py."""

@@ -28,7 +28,7 @@ def _random(draw: Draw, neurons: int, nse: int) -> Arguments:
 
 @drawn
 def _symmetric(draw: Draw, neurons: int) -> Arguments:
-    """Return a ring, each neuron with two neighbours, at potentials in mV that are close to each other."""
+    """Return a ring, each neuron with two neighbours, at potentials in mV that hardly differ."""
     ids = np.arange(neurons)
     indices = np.stack([(ids - 1) % neurons, (ids + 1) % neurons], axis=1).reshape(-1)
     indptr = 2 * np.arange(neurons + 1)

@@ -91,7 +91,7 @@ kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  
 def _transpose(
     ct: Any, data: Any, indices: Any, indptr: Any, v: Any, *, outs: Any, shape: Any, backend: Any
 ) -> list[Any]:
-    """Send currents back: what a junction gives to row i it takes with v[i], and with v at its other end."""
+    """Send currents back: a junction of row i takes with v[i], and gives with v at its column."""
     structure, params = (indices, indptr), {"shape": shape, "backend": backend}
     if ad.is_undefined_primal(v):
         product = functools.partial(get_operator("csr_matvec"), outs=outs, deterministic=False, **params)

@@ -1,1 +1,1 @@
-"""The operator `csr_matmat`: see op.py for what it computes."""
+"""The operator `csr_matmat`, documented in op.py."""

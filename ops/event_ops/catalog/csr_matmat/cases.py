@@ -20,7 +20,7 @@ DATA, B = 0, 3
 
 @drawn
 def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
-    """Return columns out of range and an indptr that spans only some entries; such weights are NaN."""
+    """Return columns out of range and an indptr that spans only some entries; weights there are NaN."""
     (data, indices, indptr, dense), kwargs = random_product((6, 7), 40, transpose, (3,))(*draw)
     indptr = np.clip(indptr, 5, 33)
     lead_astray(indices, 7)

@@ -1,1 +1,1 @@
-"""The operator `csr_scale_rows`: see op.py for what it computes."""
+"""The operator `csr_scale_rows`, documented in op.py."""

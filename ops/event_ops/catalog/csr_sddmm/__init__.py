@@ -1,1 +1,1 @@
-"""The operator `csr_sddmm`: see op.py for what it computes."""
+"""The operator `csr_sddmm`, documented in op.py."""

@@ -96,7 +96,7 @@ INVALID_CALLS = (
 
 
 def _operations(call: Call, outs: Outs) -> int:
-    """Count the products and sums of each entry; only sums, of what is active, where a factor is bools."""
+    """Count the products and sums of each entry; only sums, of active events, where a factor is bools."""
     by_column = call.Y.dtype == bool
     factor = call.Y if by_column else call.X
     if factor.dtype != bool:

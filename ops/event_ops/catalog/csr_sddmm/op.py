@@ -90,7 +90,7 @@ kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  
 
 @kernel.def_transpose_rule
 def _transpose(ct: Any, indices: Any, indptr: Any, X: Any, Y: Any, *, outs: Any, **params: Any) -> list[Any]:
-    """Multiply the matrix whose weights are ct by the other factor."""
+    """Multiply the matrix whose weights are ct by X, or by Y."""
     of_rows = ad.is_undefined_primal(X)
     wanted, factor = (X, Y) if of_rows else (Y, X)
     name = f"csr_{'event_' * (factor.dtype == bool)}{'matmat' if factor.ndim == 2 else 'matvec'}"

@@ -20,7 +20,7 @@ from ffi_bridge.numba_cpu.float16_storage import HALVES, Half
 
 
 def widened(value: Any) -> Any:
-    """Return a float of 16 bits, in which Numba does not compute, as float32; any other value as it is."""
+    """Return a float of 16 bits, in which Numba does not compute, as float32; any value else as it is."""
     return np.float32(value) if value.dtype in HALVES else value
 
 
@@ -30,7 +30,7 @@ def hoist(values: Any) -> Any:
 
 
 def at(hoisted: Any, i: Any) -> Any:
-    """Return element i of what `hoist` returned, or the single value; 0 for a place that there is not."""
+    """Return element i of the array from `hoist`, or the single value; 0 for a place out of range."""
     if isinstance(hoisted, tuple):
         weights, permutation = hoisted
         place = np.uintp(permutation[i])

@@ -1,4 +1,4 @@
-"""Arrivals through synapses with delays on the CPU: rows of what was active, added to sums or a ring buffer.
+"""Arrivals through synapses with delays on the CPU: rows of active events, added to sums or a ring buffer.
 
 The first argument that is updated and y are the same memory; XLA copies it first where it is needed again.
 """
@@ -84,7 +84,7 @@ def make_arrivals(large: bool) -> Any:
 def add_words(
     entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, starts: Any, y: Any, part: Any
 ) -> None:
-    """y += what the words of a part add to its columns, over the listed rows."""
+    """y += the words of a part, in its columns, over the listed rows."""
     slots, own = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
     add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, column_bits(entries, y.size))
 

@@ -1,4 +1,4 @@
-"""Products of a CSR matrix on the CPU: loops along its rows or over its entries, and what each adds up."""
+"""Products of a CSR matrix on the CPU: loops along its rows or over its entries, each with a term."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def csr_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
 
 def csr_gap_current(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: a gather in which each row also sees its own potential."""
+    """Return the function of arrays: a gather in which row i also sees v[i]."""
 
     def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
         kernel = GAP_CURRENT[reaches(indices.size, MIN_PARALLEL)]

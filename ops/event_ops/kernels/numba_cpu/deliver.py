@@ -1,4 +1,4 @@
-"""Scattering along the rows of a sparse matrix: all of them, or those whose events are active, added up.
+"""Scattering along the rows of a sparse matrix: all rows, or the rows of active events, added up.
 
 `ends` says where the entries of each row are, of a CSR matrix and of rows of equal length: see access.py.
 """

@@ -36,7 +36,7 @@ def active_ids(flags: Any, ids: Any) -> Any:
 
 
 def lookup_of(events: Any) -> Any:
-    """Return what `event_at` reads: bits for bools, the values themselves for numbers."""
+    """Return the operand of `event_at`: bits for bools, the values themselves for numbers."""
     return packed_bits(events) if events.dtype == bool else events
 
 
@@ -87,7 +87,7 @@ def known_ids(events: Any, size: Any) -> Any:
 
 @njit
 def append_known(given: Any, limit: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
-    """Write those of the given ids that are below `limit` behind the first `found`; return the new count."""
+    """Write the given ids that are below `limit` behind the first `found`; return the new count."""
     for position in range(low, high):
         ids[found] = given[position]
         found += np.uintp(given[position] < limit)
@@ -103,7 +103,7 @@ def listed_ids(events: Any) -> Any:
 
 @njit
 def ids_by_row(events: Any) -> Any:
-    """Return the ids of the active events in each row, row after row, and where those of each row begin."""
+    """Return the ids of the active events in each row, row after row, and where each row begins."""
     ids, ends = np.empty(events.size, np.uint32), np.zeros(events.shape[0] + 1, np.int64)
     for row in range(events.shape[0]):
         ends[row + 1] = ends[row] + np.int64(active_ids(flags_of(events[row]), ids[ends[row] :]))
@@ -111,7 +111,7 @@ def ids_by_row(events: Any) -> Any:
 
 
 def ids_of(events: Any, size: Any) -> Any:
-    """Return the ids of active events: of `size` bits (uint32), spike ids (int32) or others."""
+    """Return the ids of active events: of `size` bits (uint32), spike ids (int32), flags or numbers."""
     if events.dtype == np.int32:
         return known_ids(events, size)
     return set_bits(events, size) if events.dtype == np.uint32 else listed_ids(events)

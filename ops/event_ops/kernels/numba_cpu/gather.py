@@ -1,4 +1,4 @@
-"""Gathering along the rows of a sparse matrix: sums of weights, each times what its index points at.
+"""Gathering along the rows of a sparse matrix: sums of weights, each times the value at its index.
 
 Real numbers are summed in SIMD values, for which what indices point at is loaded one by one: gather
 instructions take longer on many processors. All else has four sums, so that no addition waits for the one
@@ -111,13 +111,13 @@ def event_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: A
 # Inlined before types are known: an array that a function returns is counted once more.
 @njit(inline="always")
 def beside_own(values: Any, i: Any) -> Any:
-    """Return what the entries of row i read where a term has values[i], too."""
+    """Return the operand of the terms of row i that read values[i], too."""
     return values, values[i]
 
 
 @njit(_nrt=False, forceinline=True)
 def above_own(seen: Any, j: Any) -> Any:
-    """Return values[j] - values[i], of what `beside_own` returned for row i."""
+    """Return values[j] - values[i], given the result of `beside_own` for row i."""
     values, own = seen
     return values[j] - own
 

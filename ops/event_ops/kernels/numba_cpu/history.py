@@ -18,7 +18,7 @@ CHUNK = np.uintp(1 << 15)
 
 
 class Recent(NamedTuple):
-    """A history in which `active_value` looks up the event of such a row."""
+    """A history in which `active_value` looks up the event of row i * slots + d."""
 
     history: Any
     now: Any  # the slot of the current step, an np.uintp below the number of slots
@@ -123,7 +123,7 @@ def grown(ids: Any, found: Any) -> Any:
 
 @njit
 def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
-    """Turn event numbers slot * width + i into rows i * slots + delay, in place; drop those of i >= size."""
+    """Turn numbers slot * width + i of events into rows i * slots + delay, in place; drop i >= size."""
     kept, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
     for position in range(np.uintp(ids.size)):
         # Ascending ids need no division, which takes longer than all the rest.

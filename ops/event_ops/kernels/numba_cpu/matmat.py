@@ -23,7 +23,7 @@ WIDTHS = (32, 16, 8, 4, 2, 1)  # columns that a block can have
 
 
 def widths_of(columns: int) -> tuple[int, ...]:
-    """Return the widths of blocks for so many columns: the widest as often as it fits, others at most once.
+    """Return the widths of blocks for `columns` columns: the widest as often as it fits, narrower ones once.
 
     A number of columns that an exported program leaves open may need all widths.
     """

@@ -78,7 +78,7 @@ def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
 # Reference counts of the arrays would take longer than a short row.
 @njit(_nrt=False)
 def prefetch_row(weights: Any, indices: Any, ends: Any, ids: Any, position: Any) -> None:
-    """Ask for the beginning of the row ids[position], and of its weights, if there is such a row."""
+    """Ask for the beginning of the row ids[position], if there is one, and of its weights."""
     if position < np.uintp(ids.size):
         low, end = row_span(ends, np.uintp(ids[position]), np.uintp(indices.size))
         for k in range(low, min(end, low + ENTRIES_AHEAD), ENTRIES_PER_LINE):
@@ -88,14 +88,14 @@ def prefetch_row(weights: Any, indices: Any, ends: Any, ids: Any, position: Any)
 
 @njit(_nrt=False)
 def prefetch_ends(ends: Any, ids: Any, position: Any) -> None:
-    """Ask for the ends of the row ids[position], if there is such a row, which `prefetch_row` waits for."""
+    """Ask for the ends of the row ids[position], if there is one, which `prefetch_row` waits for."""
     if position < np.uintp(ids.size):
         prefetch_element(ends, np.uintp(ids[position]))
 
 
 @njit(_nrt=False, forceinline=True)
 def prefetch_stream(data: Any, indices: Any, asked: Any, end: Any) -> Any:
-    """Ask for the entries STREAM_AHEAD after those from `asked` up to `end`, if they are enough for a turn.
+    """Ask for the entries from `asked` to `end`, shifted by STREAM_AHEAD, if they are enough for a turn.
 
     By itself the processor stops at every page. Returns the `asked` of the next turn.
     """
@@ -142,7 +142,7 @@ def _prefetch_element(values: Any, j: Any) -> Any:
 
 @njit
 def prefetch_targets(values: Any, indices: Any, low: Any, high: Any) -> None:
-    """Ask for the elements of `values` that the entries TARGETS_AHEAD after those of a row point at."""
+    """Ask for the elements of `values` that entries TARGETS_AHEAD behind a row's entries point at."""
     nse = np.uintp(indices.size)
     for k in range(min(low + TARGETS_AHEAD, nse), min(high + TARGETS_AHEAD, nse)):
         prefetch_element(values, np.uintp(indices[k]))

@@ -39,7 +39,7 @@ TARGETS_ROWS_AHEAD = np.uintp(1)
 def prefetch_delayed_row(
     weights: Any, steps: Any, indices: Any, indptr: Any, ids: Any, position: Any
 ) -> None:
-    """Ask for the beginning of the row ids[position], its weights and delays, if there is such a row."""
+    """Ask for the beginning of the row ids[position], if there is one, its weights and delays."""
     if position < np.uintp(ids.size):
         prefetch_row(weights, indices, indptr, ids, position)
         low = np.uintp(indptr[np.uintp(ids[position])])
@@ -57,7 +57,7 @@ def ending(now: Any, delay: Any, slots: Any) -> Any:
 def prefetch_arrivals(
     steps: Any, indices: Any, indptr: Any, ids: Any, position: Any, now: Any, y: Any
 ) -> None:
-    """Ask for the places that the entries of the row ids[position] add to, if there is such a row."""
+    """Ask for the places that the entries of the row ids[position], if there is one, add to."""
     if position < np.uintp(ids.size):
         i, nse = np.uintp(ids[position]), np.uintp(indices.size)
         flat, slots, columns = y.reshape(-1), np.uintp(y.shape[0]), np.uintp(y.shape[1])
@@ -125,7 +125,7 @@ def first_below(steps: Any, high: Any, k: Any, end: Any) -> Any:
 def add_entries(
     weights: Any, indices: Any, steps: Any, spike: Any, k: Any, end: Any, now: Any, low: Any, y: Any
 ) -> None:
-    """Add those entries from k up to `end` whose delay is at least `low`; no delay is too large for y."""
+    """Add the entries from k up to `end` whose delay is at least `low`; no delay is too large for y."""
     slots, columns, flat = np.uintp(y.shape[0]), np.uintp(y.shape[1]), y.reshape(-1)
     for entry in range(k, end):
         later = min(entry + TARGETS_AHEAD, end - np.uintp(1))

@@ -25,7 +25,7 @@ def entry(places: Any, p: Any) -> Any:
 
 @njit
 def prefetch_entries(w: Any, indices: Any, indptr: Any, places: Any, ids: Any, position: Any) -> None:
-    """Ask for what the rows after ids[position] need: places before the weights that they point at."""
+    """Ask for the operands of the rows after ids[position]: places before the weights that they point at."""
     if places is None:
         prefetch_row(w, indices, indptr, ids, position + ROWS_AHEAD)
     else:
@@ -51,7 +51,7 @@ def visiting(visit_rows: Any, large: bool) -> Any:
 
 @njit
 def is_stored(places: Any, k: Any, nse: Any) -> Any:
-    """Return whether synapse k is one of nse; those in the order of the entries are, wherever a row ends."""
+    """Return whether synapse k is one of nse; in the order of the entries all are, wherever a row ends."""
     if places is None:
         return True
     return k < nse

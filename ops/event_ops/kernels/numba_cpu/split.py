@@ -28,7 +28,7 @@ CHUNKS_PER_THREAD = 8
 
 @njit
 def chunks() -> int:
-    """Return how many chunks threads take rows in, one after the other, after `take_chunks_of(1)`."""
+    """Return how many chunks of rows threads take in turn, after `take_chunks_of(1)`."""
     return CHUNKS_PER_THREAD * num_threads()
 
 
@@ -75,7 +75,7 @@ def parts_for(work: int, size: int) -> int:
 
 @njit
 def private(out: Any, spare: Any, part: int) -> Any:
-    """Return the array that a part adds into: the output for the first, a spare one for every other."""
+    """Return the array that a part adds into: the output for part 0, else a spare one."""
     if part == 0:
         return out
     return spare[part - 1]

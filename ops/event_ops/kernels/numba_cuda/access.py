@@ -26,7 +26,7 @@ def weight_in_order(weights: Any, k: Any) -> Any:
 
 @cuda.jit(device=True)
 def weight_by_place(weights: Any, k: Any) -> Any:
-    """Return the weight that entry k has at its place in data; 0 if there is no such place."""
+    """Return the weight that entry k has at its place in data; 0 if the place is out of range."""
     data, permutation = weights
     i = permutation[np.uint64(k)]
     return data[np.uint64(i)] if is_inside(i, data.size) else data.dtype.type(0)
@@ -55,7 +55,7 @@ def only(x: Any, _i: Any) -> Any:
 
 
 def element_of(x: Any) -> Any:
-    """Return the device function `f(x, i)` for what `at` returns, without asking at every i."""
+    """Return the device function `f(x, i)` that equals `at`, without asking at every i."""
     return only if x.size == 1 else own
 
 
@@ -73,7 +73,7 @@ def is_inside(index: Any, size: Any) -> Any:
 
 @cuda.jit(device=True)
 def place(index: Any, size: Any) -> Any:
-    """Return an index in [0, size), or -1 for any other."""
+    """Return an index in [0, size) as it is, or -1."""
     return np.int64(index) if is_inside(index, size) else np.int64(-1)
 
 
@@ -127,7 +127,7 @@ def bit_at(words: Any, i: Any) -> Any:
 
 @cuda.jit(device=True)
 def one_at(_events: Any, _i: Any) -> Any:
-    """Return 1, the value of an active event that has no other."""
+    """Return 1, the value of an active event without a number."""
     return 1
 
 

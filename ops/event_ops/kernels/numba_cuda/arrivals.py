@@ -1,4 +1,4 @@
-"""Arrivals through synapses with delays on a GPU: rows of what was active, added to sums or a ring buffer.
+"""Arrivals through synapses with delays on a GPU: rows of active events, added to sums or a ring buffer.
 
 The first argument that is updated and y are the same memory.
 """

@@ -124,7 +124,7 @@ def csr_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
 
 
 def csr_gap_current(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: a gather in which each row also sees its own potential."""
+    """Return the function of arrays: a gather in which row i also sees v[i]."""
 
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         term = of_difference(element_of(data))

@@ -38,7 +38,7 @@ class Delivery(NamedTuple):
 
     @classmethod
     def of(cls, positions: int, rows: int, entries: int) -> Delivery:
-        """Return the division for so many events of a matrix whose rows have its mean length."""
+        """Return the division for `positions` of events of a matrix whose rows have its mean length."""
         length = entries // max(1, rows)
         span = min(BLOCK, WARP * max(1, blocks_of(positions, BLOCKS * WARP)))  # whole sectors of memory
         blocks = blocks_of(positions, span)
@@ -49,7 +49,7 @@ class Delivery(NamedTuple):
 
 @cuda.jit(device=True)
 def note(row: Any, noted: Any, count: Any) -> Any:
-    """Put rows other than -1 into the block's `noted`; return how many. Every thread of a block calls it."""
+    """Put rows, but not -1, into the block's `noted`; return how many. Every thread of a block calls it."""
     cuda.syncthreads()  # in a large batch a block takes several elements: wait for the one before
     if cuda.threadIdx.x == 0:
         count[0] = 0
@@ -62,7 +62,7 @@ def note(row: Any, noted: Any, count: Any) -> Any:
 
 @cuda.jit(device=True)
 def team_for(rows: Any, least: Any) -> Any:
-    """Return how many threads share a row where a block has so many: a power of two, at least `least`."""
+    """Return how many threads share a row where a block has `rows`: a power of two, at least `least`."""
     team = np.int32(BLOCK)
     while team > least and rows * team > BLOCK:
         team //= 2

@@ -86,7 +86,7 @@ def event_sums(
 
 
 def depends_on_order(outs: jax.ShapeDtypeStruct) -> bool:
-    """Return whether sums depend on their order: those of integers do not, and empty ones do not."""
+    """Return whether sums depend on their order: sums of integers do not, and empty ones do not."""
     return outs.dtype.kind in "fc" and outs.size > 0
 
 

@@ -38,13 +38,13 @@ def ell_row(per_row: Any, i: Any, nse: Any) -> Any:
 
 @cache
 def of_number(weight_of: Any) -> Any:
-    """Return the device function for what entry k contributes to a product with a vector."""
+    """Return the device function for the term of entry k in a product with a vector."""
     return cuda.jit(device=True)(lambda weights, k, v, j: weight_of(weights[0], k) * v[j])
 
 
 @cache
 def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
-    """Return the device function for what entry k contributes; weights of silent columns are not read."""
+    """Return the device function for the term of entry k; weights of silent columns are not read."""
 
     @cuda.jit(device=True)
     def term(weights: Any, k: Any, events: Any, j: Any) -> Any:
@@ -56,19 +56,19 @@ def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
 
 @cuda.jit(device=True)
 def alike(x: Any, i: Any) -> Any:
-    """Return what the entries of row i read: the same for all rows."""
+    """Return the operand of the terms of row i: the same for all rows."""
     return x
 
 
 @cuda.jit(device=True)
 def beside_own(v: Any, i: Any) -> Any:
-    """Return what the entries of row i read where a term has v[i], too."""
+    """Return the operand of the terms of row i that read v[i], too."""
     return v, v[np.uint64(i)]
 
 
 @cache
 def of_difference(weight_of: Any) -> Any:
-    """Return the device function for what entry k contributes, of v[j] - v[i] beside its own row's v[i]."""
+    """Return the device function for the term weight k * (v[j] - v[i]) of an entry of row i."""
 
     @cuda.jit(device=True)
     def term(weights: Any, k: Any, seen: Any, j: Any) -> Any:

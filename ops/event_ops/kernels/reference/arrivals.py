@@ -1,4 +1,4 @@
-"""What arrives in a step through synapses with delays: definitions in pure JAX."""
+"""Arrivals through synapses with delays in pure JAX: definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of a CSR matrix in pure JAX: their definitions, sums of what each entry adds."""
+"""Products of a CSR matrix in pure JAX: definitions, as sums of a term for each entry."""
 
 from __future__ import annotations
 

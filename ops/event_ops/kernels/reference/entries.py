@@ -24,7 +24,7 @@ def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
 
 @partial(_of_arrays, static_argnames="size")
 def inside(ids: jax.Array, size: int) -> jax.Array:
-    """Return ids in [0, size) as they are and others as `size`, which lookups and sums below leave out.
+    """Return ids in [0, size) as they are, and `size`, which lookups and sums leave out, for all else.
 
     Raise ValueError for a size that no integer dtype has.
     """
@@ -81,7 +81,7 @@ def along(data: jax.Array, x: jax.Array) -> jax.Array:
 
 @_of_arrays
 def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
-    """Return what each entry adds for its event: 0 for an inactive one, whatever the weight is."""
+    """Return the term of each entry for its event: 0 for an inactive one, whatever the weight is."""
     weights = jnp.where(active.astype(bool), along(data, active), 0)
     return weights if active.dtype == bool else weights * active
 

@@ -29,7 +29,7 @@ def from_bits(bits: jax.Array, dtype: np.dtype) -> jax.Array:
 
 
 def ordered_keys(x: jax.Array, how: str) -> jax.Array:
-    """Return integers of `bits_dtype` that are ordered as x is; NaN is beyond all others at `how`.
+    """Return integers of `bits_dtype` that are ordered as x is; NaN is beyond all numbers at `how`.
 
     Args:
         x: floats or integers.
@@ -51,6 +51,6 @@ def from_keys(keys: jax.Array, dtype: np.dtype) -> jax.Array:
 
 
 def _turned(bits: jax.Array) -> jax.Array:
-    """Return `bits` with the magnitude of negative numbers inverted, which is its own inverse."""
+    """Return `bits` with the magnitude of negative numbers inverted; twice, that changes nothing."""
     kind = bits.dtype
     return bits ^ ((bits >> kind.type(8 * kind.itemsize - 1)) & kind.type(np.iinfo(kind).max))

@@ -45,7 +45,7 @@ def bounded(position: Any, size: wp.int32) -> wp.int32:
 
 @wp.func
 def place(index: Any, size: wp.int32) -> wp.int32:
-    """Return an index in [0, size), or -1 for any other."""
+    """Return an index in [0, size) as it is, or -1."""
     wide = wp.int64(index)
     if wide < wp.int64(0) or wide >= wp.int64(size):
         return -1

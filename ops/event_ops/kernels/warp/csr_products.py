@@ -62,7 +62,7 @@ def every_entry(indices: Array, indptr: Array, X: Array2d, Y: Array2d, events: w
 
 
 def make_product(term: int, outs: Any, shape: tuple[int, int], transpose: bool) -> Callable[..., jax.Array]:
-    """Return the function of arrays for one orientation; y takes what entries of a row of A or A.T add."""
+    """Return the function of arrays for one orientation, whose terms are one of the three above."""
     columns = outs.shape[1] if len(outs.shape) == 2 else 1
     wide = jax.ShapeDtypeStruct((outs.shape[0], columns), outs.dtype)
     run = sums_of(scatter_rows, wide, (shape[0], columns)) if transpose else warp_kernel(gather_rows, wide)
@@ -118,7 +118,7 @@ def csr_sddmm(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., A
 
 
 def csr_scale_rows(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: the entries' weights are the second factor, each at its own place."""
+    """Return the function of arrays: a sampled product whose second factor has a row for each weight."""
 
     def call(data: Any, indptr: Any, x: Any) -> Any:
         product = csr_sddmm(outs=outs, shape=(x.size, data.size))

@@ -15,7 +15,7 @@ IN_ORDER = np.zeros(0, np.int32)  # the permutation of entries whose weights are
 
 
 def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array]:
-    """Return `f(*ins)` that gives what the threads of `kernel(*ins, y)` add to zeros by `warp.atomic_add`."""
+    """Return `f(*ins)`, the sums that the threads of `kernel(*ins, y)` add to zeros by `warp.atomic_add`."""
     # Warp adds atomically from 32 bits up; integers wrap round to the same sums.
     narrow = outs.dtype.itemsize < 4
     dtype = jnp.dtype(jnp.int32) if narrow else outs.dtype
@@ -33,7 +33,7 @@ def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array
 def scatter_rows(
     data: Array, permutation: Array, indices: Array, indptr: Array, x: Array2d, events: bool, y: Array2d
 ):
-    """y += A.T @ x, one thread per row and column of x; of events, those that are 0 hide their weights."""
+    """y += A.T @ x, one thread per row and column of x; an event of 0 hides its weights."""
     i, c = wp.tid()
     nse = indices.shape[0]
     if is_active(x[i, c]) or not events:
