@@ -35,7 +35,7 @@ def scatter_rows(data: Any, indices: Any, ends: Any, v: Any, y: Any, low: int, h
     """y[indices[k]] += weight k * v[i] over row i, for the rows from `low` to `high`."""
     weights, nse, columns = hoist(data), np.uintp(indices.size), np.uintp(y.size)
     streamed, far = is_far(indices), is_far(y)
-    asked, _ = row_span(ends, np.uintp(low), nse)
+    asked = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = row_span(ends, i, nse)
         if streamed:

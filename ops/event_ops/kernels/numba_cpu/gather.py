@@ -133,7 +133,7 @@ def make_row_gather(row_sum: Any, seen_by: Any = None) -> Any:
     def gather_rows(data: Any, indices: Any, ends: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
         columns, streamed, far = np.uintp(values.size), is_far(indices), is_far_to_read(values)
-        asked, _ = row_span(ends, np.uintp(low), nse)
+        asked = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = row_span(ends, i, nse)
             if streamed:

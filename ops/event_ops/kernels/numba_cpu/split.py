@@ -154,7 +154,7 @@ def make_parallel_sums(rows: Any) -> tuple[Any, Any]:
         spare = np.empty((parts - 1, *y.shape), y.dtype)
         for part in prange(parts):
             mine = private(y, spare, part)
-            clear(mine)
+            mine[:] = 0
             low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
             rows(data, indices, ends, x, mine, low, high)
         add_up(spare, y)

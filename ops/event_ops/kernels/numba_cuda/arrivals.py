@@ -16,7 +16,7 @@ from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
 from event_ops.kernels.numba_cuda.access import at, bounded, place, row_of_flag, slot_now, weight_in_order
-from event_ops.kernels.numba_cuda.deliver import Delivery, add_entries_with, note, team_for
+from event_ops.kernels.numba_cuda.deliver import Delivery, make_add_entries, note, team_for
 from event_ops.kernels.numba_cuda.fixed_order import event_sums
 from event_ops.kernels.numba_cuda.history import deliver_recent
 from event_ops.kernels.numba_cuda.packed_entries import add_row_of
@@ -24,7 +24,7 @@ from event_ops.kernels.numba_cuda.threads import BLOCK
 from event_ops.kernels.reference.history import lagged
 from ffi_bridge import numba_cuda_callable
 
-add_entries = add_entries_with(weight_in_order)
+add_entries = make_add_entries(weight_in_order)
 
 
 @cuda.jit(device=True)

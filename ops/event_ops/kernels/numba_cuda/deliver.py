@@ -70,7 +70,7 @@ def team_for(rows: Any, least: Any) -> Any:
 
 
 @cache
-def add_entries_with(weight_of: Any) -> Any:
+def make_add_entries(weight_of: Any) -> Any:
     """Return the device function for y[indices[k]] += weight_of(weights, k) * value.
 
     It takes every `step`-th k from `begin` up to `end`.
@@ -89,12 +89,12 @@ def add_entries_with(weight_of: Any) -> Any:
 
 
 @cache
-def deliver_rows_with(least: int, row_of: Any, row_in: Any, value_at: Any, weight_of: Any) -> Any:
+def make_delivery(least: int, row_of: Any, row_in: Any, value_at: Any, weight_of: Any) -> Any:
     """Return the kernel `y[indices[k]] += weight of entry k * event` over the rows of active events.
 
     `structure` is what `row_of` reads.
     """
-    add_entries = add_entries_with(weight_of)
+    add_entries = make_add_entries(weight_of)
 
     @cuda.jit
     def deliver_rows(
@@ -133,6 +133,6 @@ def deliver(
     """
     grid, span, team = Delivery.of(positions_in(events, rows), rows, indices.size)
     row_in, value_at = row_of_event_for(events.dtype), active_value_for(events.dtype)
-    kernel = deliver_rows_with(team, row_of, row_in, value_at, weight_for(permutation))
+    kernel = make_delivery(team, row_of, row_in, value_at, weight_for(permutation))
     weights = launched(data, *permutation)
     kernel[grid, BLOCK, stream](*weights, indices, structure, np.int64(rows), events, np.int32(span), y)

@@ -94,7 +94,7 @@ FLAGS = Encoding(any_active, one_bit, at_position, value_for)
 
 
 @cache
-def deliver_recent_with(least: int, encoding: Encoding, add_row: Any) -> Any:
+def make_recent_delivery(least: int, encoding: Encoding, add_row: Any) -> Any:
     """Return the kernel for one encoding; `least` threads share a row, or more.
 
     A row is `add_row(weights, entries, i, first, width, begin, end, step, value, y)`, of neuron i, onto the
@@ -143,6 +143,6 @@ def deliver_recent(
     (slots, length), rows = history.shape, indptr.shape[1] - 1
     (_, parts), span, least = Delivery.of(history.size, rows, entries.size)
     across = blocks_of(length, span)
-    kernel = deliver_recent_with(least, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
+    kernel = make_recent_delivery(least, ENCODINGS.get(np.dtype(history.dtype), FLAGS), add_row)
     words = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
     kernel[(slots * across, parts), BLOCK, stream](*words, np.int32(across), np.int32(span), y)
