@@ -37,18 +37,21 @@ def scatter_rows(
     i, c = wp.tid()
     nse = indices.shape[0]
     if is_active(x[i, c]) or not events:
+        value = y.dtype(x[i, c])
         for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
             j = place(indices[k], y.shape[0])
             if j >= 0:
-                wp.atomic_add(y, j, c, weight_at(data, permutation, k) * x[i, c])
+                wp.atomic_add(y, j, c, weight_at(data, permutation, k) * value)
 
 
 def add_event_rows(y: jax.Array, data: Any, indices: Any, indptr: Any, events: Any) -> jax.Array:
     """Return y + A.T @ events, for y of any shape laid flat, in place where y is not needed again."""
     flat = jax.ShapeDtypeStruct((y.size, 1), y.dtype)
     run = warp_kernel(scatter_rows, flat, launch_dims=(events.size, 1), in_out_argnames=["y"])
-    weights, values = data.reshape(-1).astype(y.dtype), events.astype(y.dtype).reshape(-1, 1)
-    return run(weights, IN_ORDER, indices, indptr, values, True, y.reshape(-1, 1)).reshape(y.shape)
+    weights = data.reshape(-1).astype(y.dtype)
+    return run(weights, IN_ORDER, indices, indptr, events.reshape(-1, 1), True, y.reshape(-1, 1)).reshape(
+        y.shape
+    )
 
 
 @wp.func
