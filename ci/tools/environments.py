@@ -18,7 +18,9 @@ RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def prepare() -> list[str]:
-    """Set the variables that uv and pyenv read, for all sessions; return the Pythons that run here."""
+    """Set the variables that uv, pyenv and Python read, for all; return the Pythons that run here."""
+    # Assertions would be rewritten, and modules compiled, by each worker of each run.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["UV_PYTHON_DOWNLOADS"] = "never"
     os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
     select_pyenv_versions()
