@@ -33,7 +33,7 @@ WITHOUT_GPU = {r["name"].removesuffix("-linux"): r for r in rows() if r["platfor
 
 
 def main(args: list[str]) -> int:
-    """Print what the command line asks for."""
+    """Print the rows that the command line asks for."""
     match args:
         case []:
             print(*(row["name"] for row in rows()), sep="\n")

@@ -34,7 +34,7 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
 
 
 def main(argv: list[str]) -> int:
-    """Print what is wrong; 1 if anything is."""
+    """Print the problems; return 1 if there are any."""
     found = list(problems(argv[0]))
     print("\n".join(found) or f"{argv[0]} is the version of every distribution")
     return int(bool(found))

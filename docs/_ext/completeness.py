@@ -27,7 +27,7 @@ def check(app: Any, env: Any) -> None:
 
 
 def missing(described: Iterable[str]) -> list[str]:
-    """Public names that are not among those described."""
+    """Return the public names that no page describes."""
     known = set(described)
     return [name for package in PACKAGES for name in public_names(package) if name not in known]
 

@@ -91,7 +91,7 @@ def _problem(tag: str, address: str, path: Path, pages: dict[Path, Page]) -> str
 
 
 def main(argv: list[str]) -> int:
-    """Print what is wrong; 1 if anything is."""
+    """Print the problems; return 1 if there are any."""
     site = Path(argv[0]).resolve()
     found = list(problems(site))
     print("\n".join(found) or f"{site.name}: every link leads somewhere")

@@ -25,7 +25,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def write(folder: Path) -> None:
-    """Write what has changed, and remove pages of operators that are no more."""
+    """Write changed pages, and remove pages of operators that are gone."""
     results = Results.read(ROOT / "harness" / "results")
     pages = {operator.name: page(operator, results) for operator in operators()}
     pages["index"] = index(operators())

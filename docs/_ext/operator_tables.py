@@ -1,4 +1,4 @@
-"""Make tables of what tests, benchmarks and counters have found about an operator."""
+"""Make tables of an operator's results: of tests, benchmarks and counters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from event_ops_harness.report.conformance import Ids, Matrix, matrix
 from event_ops_harness.report.figures import duration, percent, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
-from event_ops_harness.statuses import SKIPPED
+from event_ops_harness.results import SKIPPED
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def write(folder: Path) -> None:
-    """Write what has changed."""
+    """Write the pages that have changed."""
     for file, page in PAGES.items():
         text = linked((ROOT / file).read_text(encoding="utf-8"))
         path = folder / page

@@ -9,7 +9,7 @@ import pytest
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.command import pytest_command
 from event_ops_harness.conformance.properties import PROPERTIES
-from event_ops_harness.statuses import FAILED, SKIPPED
+from event_ops_harness.results import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
 APART = tuple(prop.name for prop in PROPERTIES if prop.apart)  # properties that need a process of their own

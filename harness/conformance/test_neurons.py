@@ -13,7 +13,7 @@ from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.neurons import emit, model, numba_cpu
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import cells
-from event_ops_harness.statuses import FAILED
+from event_ops_harness.results import FAILED
 
 MODULE = "neuron_operators"
 QUICK = ("values", "jit", "vmap", "vjp", "bounds")

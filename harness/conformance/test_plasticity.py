@@ -9,7 +9,7 @@ from event_ops.codegen import primitives
 from event_ops.plasticity import numba_cpu
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.properties import VALUES, cells
-from event_ops_harness.statuses import FAILED
+from event_ops_harness.results import FAILED
 
 MODULE = "plasticity_operators"
 QUICK = ("values", "jit", "vmap", "vjp", "nan_derivatives", "bounds")

@@ -1,4 +1,4 @@
-"""Count, as a pytest plugin, what each promise of SECURITY.md was tried by, and what failed.
+"""Count, as a pytest plugin, the trials of each promise of SECURITY.md, and their failures.
 
 `pytest -p event_ops_harness.reliability -m promise` ends with a table. A test keeps a promise by the mark
 `promise(number)`; where it tries more than once, it says so: `record_property("tried", 2000)`.
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, Outcome]:
-    """Return what came of the tests of each promise, from reports and the categories they are in."""
+    """Return the outcomes of the tests of each promise, from reports and their categories."""
     found: dict[int, Outcome] = {}
     for category, report in reports:
         properties: list[tuple[str, Any]] = report.user_properties

@@ -66,7 +66,7 @@ def machine() -> dict[str, Any]:
 
 
 def installed(*names: str) -> dict[str, str]:
-    """Return the versions of those distributions that are installed."""
+    """Return the versions of the distributions that are installed."""
     versions = _versions()
     return {name: versions[name] for name in names if name in versions}
 
@@ -87,3 +87,8 @@ def commit_of(folder: Path) -> str:
         return git(folder, "rev-parse", "--short", "HEAD")
     except (OSError, RevisionError):
         return ""
+
+
+PASSED: Final = "passed"
+FAILED: Final = "failed"
+SKIPPED: Final = "skipped"

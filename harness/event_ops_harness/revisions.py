@@ -38,7 +38,7 @@ def worktree(repository: Path, revision: str) -> Iterator[Path]:
 
 
 def git(repository: Path, *words: str) -> str:
-    """Return what git says. Raises RevisionError with its complaint."""
+    """Return git's output. Raises RevisionError with its complaint."""
     # Within a hook, git's variables name the repository that the hook is of, whatever -C says.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(["git", "-C", str(repository), *words], capture_output=True, text=True, env=env)

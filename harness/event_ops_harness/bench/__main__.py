@@ -30,13 +30,13 @@ USUAL: Final = (
 
 
 class Suites:
-    """Adds the options of the suites, and makes files small, and true on other machines."""
+    """Add the options of the suites, and make files small, and independent of the machine."""
 
     def __init__(self, command: str) -> None:
         self._command = command
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
-        """Add the options; each suite says which it takes, and what is usual."""
+        """Add the options; each suite names the ones that it takes, and their defaults."""
         group = parser.getgroup("benchmarks of event-ops")
         group.addoption("--sizes", type=numbers, metavar="A,B", help="other sizes than the usual ones")
         group.addoption("--cores", type=numbers, metavar="A,B", help="how many a simulator may use")
@@ -51,7 +51,7 @@ class Suites:
             terminalreporter.line(f"not measured, {library}: {reason}")
 
     def pytest_benchmark_update_machine_info(self, machine_info: dict[str, Any]) -> None:
-        """Replace what names the machine."""
+        """Replace the names of the machine."""
         machine_info.clear()
         machine_info.update(machine())
 

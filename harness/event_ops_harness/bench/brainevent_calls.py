@@ -189,7 +189,7 @@ CALLS: Final[Mapping[str, tuple[Callable[[int], tuple[Step, Any]], int, int]]] =
 
 
 def loop_of(name: str) -> Callable[[], Any]:
-    """Return a function that calls it `LOOP` times, compiled now, with other events in each turn."""
+    """Return a function that calls it `LOOP` times, compiled now, with new events in each turn."""
     make, neurons, trials = CALLS[name]
     step, begin = make(neurons)
     shape = begin.shape if trials else (neurons,)

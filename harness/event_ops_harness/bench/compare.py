@@ -39,7 +39,7 @@ Measure = Callable[[Mapping[str, str], str], list[dict[str, Any]]]  # environmen
 
 
 def measure_with(words: Sequence[str], folder: Path) -> Measure:
-    """Return what runs `python WORDS --benchmark-json FILE` in an environment and reads the entries."""
+    """Return a function that runs `python WORDS --benchmark-json FILE` and reads the entries."""
 
     def measure(env: Mapping[str, str], name: str) -> list[dict[str, Any]]:
         output = folder / f"{name}-{len(list(folder.glob(f'{name}-*'))) + 1}.json"
@@ -95,7 +95,7 @@ def _table(times: Sequence[Times], changes: Mapping[Key, Change], base: str) -> 
 
 
 def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return our options, and what remains: the benchmark with its own."""
+    """Return our options, and the remaining words: the benchmark with its options."""
     parser = argparse.ArgumentParser(prog="bench --compare", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("base", metavar="BASE", help="a revision that git knows")
@@ -143,5 +143,5 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return what Python runs for a benchmark with its options."""
+    """Return the words that Python runs for a benchmark with its options."""
     return ["-m", f"{__package__}", *words]

@@ -23,7 +23,7 @@ class ProcessError(RuntimeError):
 
 
 def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Found:
-    """Return what `workers.<worker>` answers to a request, from a process of its own.
+    """Return the answer of `workers.<worker>` to a request, from a fresh process.
 
     Args:
         worker: name of a module in `workers`.
@@ -45,7 +45,7 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
 def ask_together(
     worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None
 ) -> Found:
-    """Return what the first of the processes that a request asks for answers; they meet on this host."""
+    """Return the answer of the first of the processes that a request asks for; they meet on this host."""
     processes = request.get("processes", 1)
     if processes == 1:
         return ask(worker, request, env)
@@ -57,7 +57,7 @@ def ask_together(
 
 
 def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """Run this Python in an environment and return what it prints. Raises ProcessError with its last line."""
+    """Run this Python in an environment and return its output. Raises ProcessError with its last line."""
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=dict(env))
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
@@ -68,7 +68,7 @@ def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
 def take_turns(
     jobs: Mapping[str, Callable[[], T]], rounds: int, say: Callable[[str], None] = lambda _: None
 ) -> tuple[dict[str, list[T]], dict[str, str]]:
-    """Return what each job found in each round, A B C C B A ...; and why others, left out, failed."""
+    """Return the answers of each job in each round, A B C C B A ...; and why jobs, left out, failed."""
     found: dict[str, list[T]] = {name: [] for name in jobs}
     failed: dict[str, str] = {}
     for turn in range(rounds):
@@ -87,7 +87,7 @@ def group_of(
     seconds: Callable[[T], float],
     info: Callable[[Sequence[T]], Found] = lambda _: {},
 ) -> Group:
-    """Return a group of what `take_turns` found.
+    """Return a group of the answers of `take_turns`.
 
     Args:
         found: of each member, in each round.

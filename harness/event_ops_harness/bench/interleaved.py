@@ -26,7 +26,7 @@ ROUNDS: Final = 10  # fewer say little about noise
 
 @dataclass(frozen=True)
 class Group:
-    """Hold what was measured of a group, by member.
+    """Hold the measurements of a group, by member.
 
     Args:
         seconds: of each round.
@@ -47,7 +47,7 @@ class Group:
         return change(self.seconds[rival], self.seconds[member], ALPHA)
 
     def fastest(self, names: Collection[str]) -> str | None:
-        """Return who of those has the least median; None where nobody of them was measured."""
+        """Return the name with the least median; None where none was measured."""
         medians = {name: statistics.median(x) for name, x in self.seconds.items() if name in names}
         return min(medians, key=lambda name: medians[name], default=None)
 
@@ -55,7 +55,7 @@ class Group:
 def measure(
     members: Mapping[str, Work | Steps], rtol: float | None, limits: tuple[int, float] | None
 ) -> Group:
-    """Compare the values of all members, then time those that are right, each of their threads on a core.
+    """Compare the values of all members, then time the right ones, each of their threads on a core.
 
     `limits` are the rounds that a member has even if it is slow, and the seconds that others may fill with
     rounds; None: nothing is timed.
@@ -74,7 +74,7 @@ def measure(
 
 
 def result_of(member: Work | Steps) -> Any:
-    """Return what a member returns, when it is there."""
+    """Return the result of a member, when it is there."""
     return member.run(1) if isinstance(member, Steps) else jax.block_until_ready(member())
 
 
@@ -83,7 +83,7 @@ def _run(member: Work | Steps) -> Run:
 
 
 def _values(member: Work | Steps) -> Any:
-    """Return what is compared; None where nothing is."""
+    """Return the values to be compared; None where there are none."""
     result = result_of(member)
     if not isinstance(member, Steps):
         return result
@@ -110,7 +110,7 @@ THREADS: Final = Path("/proc/self/task")  # of Linux; elsewhere nothing is done
 
 @contextmanager
 def a_core_each() -> Generator[None]:
-    """Keep the calling thread on one core, and the threads of each pool on the others, one after another.
+    """Keep the calling thread on one core, and the threads of each pool on the remaining ones, in order.
 
     A system that packs threads onto few cores, as virtual machines do, leaves those of some pools in place,
     since they never sleep between calls, and puts those of others onto one core. Afterwards all threads may

@@ -1,4 +1,4 @@
-"""Find who computes a case, our backends and rivals, and report one of them with what it must move."""
+"""Find who computes a case, our backends and rivals, and report one with the bytes that it must move."""
 
 from __future__ import annotations
 

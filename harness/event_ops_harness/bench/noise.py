@@ -17,7 +17,7 @@ _EXACT: Final = 900  # pairs of times up to which arrangements are counted
 
 @dataclass(frozen=True)
 class Change:
-    """Hold the ratio of medians, after / before, and what noise may make of it: from `low` to `high`."""
+    """Hold the ratio of medians, after / before, and its interval by noise, from `low` to `high`."""
 
     ratio: float
     low: float

@@ -29,7 +29,7 @@ _MODELS = dict(zip(LOG_DENSITIES, (_eight_schools, _logistic), strict=True))
 
 
 def climbing(name: str) -> Callable[[int], np.ndarray]:
-    """Return a function that climbs so many steps along the gradient, in Numba, and returns where it is.
+    """Return a function that climbs along the gradient for `steps` steps, in Numba, and returns its place.
 
     Raises:
         RuntimeError: the compiled function refuses a point, such as one whose value is not finite.

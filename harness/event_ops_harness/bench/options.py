@@ -1,4 +1,4 @@
-"""Read what a run of a suite was asked for: options, which `__main__.py` adds, and selected tests."""
+"""Read the request of a run of a suite: options, which `__main__.py` adds, and selected tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def option(config: pytest.Config, name: str, usual: Any) -> Any:
-    """Return the option; what is usual where nobody gave it, or pytest was started without the options."""
+    """Return the option, or its default where nobody gave it, or pytest was started without the options."""
     given = config.getoption(name, None)
     return usual if given is None else given
 
@@ -20,7 +20,7 @@ def sizes(config: pytest.Config, name: str, usual: Sequence[float]) -> list[floa
 
 
 def counts(config: pytest.Config, name: str, usual: Sequence[int]) -> list[int]:
-    """Return the whole numbers of an option, each once, in order. Raises pytest.UsageError for others."""
+    """Return the whole numbers of an option, each once, in order. Raises pytest.UsageError for fractions."""
     found = sizes(config, name, usual)
     if any(x != int(x) for x in found):
         raise pytest.UsageError(f"--{name} {','.join(f'{x:g}' for x in found)}: expected whole numbers")
@@ -28,7 +28,7 @@ def counts(config: pytest.Config, name: str, usual: Sequence[int]) -> list[int]:
 
 
 def selected(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """Return the members of this test's group that were selected, such as by -k: only those are started."""
+    """Return the members of this test's group that were selected, as by -k: only they are started."""
     own = request.node
     return tuple(
         str(item.callspec.params["member"])

@@ -160,7 +160,7 @@ class InTurns:
         rivals: Collection[str] | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
-        """Report the rounds of a member of a group that was measured elsewhere, such as in processes.
+        """Report the rounds of a member of a group that was measured elsewhere, for example in processes.
 
         The first of `group.seconds` is the first member. A member that was skipped skips the test, and one
         that is wrong fails it.

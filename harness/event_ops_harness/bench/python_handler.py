@@ -1,4 +1,4 @@
-"""Register the baseline of other bridges: an XLA FFI handler that is Python behind a ctypes callback.
+"""Register the baseline of foreign bridges: an XLA FFI handler that is Python behind a ctypes callback.
 
 Here to be measured beside native handlers, and for nothing else.
 """

@@ -1,4 +1,4 @@
-"""Measure simulators beside each other: each in a process of its own, in turns."""
+"""Measure simulators side by side, each in a separate process, in turns."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Pair-based STDP as kernels written for nothing else, which those made of a rule are compared with."""
+"""Pair-based STDP as hand-written kernels, the baseline of kernels made of a rule."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from event_ops_harness.conformance.compare import NotApplicable
 from event_ops_harness.conformance.processes import Place, Processes
 from event_ops_harness.conformance.properties import QUICK, cells
 from event_ops_harness.conformance.report import Outcome, Report, explain
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, SKIPPED
 from ffi_bridge import XLACustomKernel
 
 LISTED: Final = (

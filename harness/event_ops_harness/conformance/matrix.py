@@ -17,8 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.conformance.properties import PROPERTIES
-from event_ops_harness.results import RESULTS, machine, when
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, RESULTS, SKIPPED, machine, when
 from ffi_bridge.operators import PREFERENCE
 
 OUTPUT: Final = RESULTS / "matrix.json"

@@ -20,7 +20,7 @@ from event_ops.discover import Operator
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.processes import Place, Processes
 from event_ops_harness.conformance.properties import FULL, QUICK, cells, named
-from event_ops_harness.statuses import FAILED, SKIPPED
+from event_ops_harness.results import FAILED, SKIPPED
 
 _KEY = "conformance-cell"
 _CHOSEN = pytest.StashKey[dict[str, list[tuple[Place, Cell]]]]()

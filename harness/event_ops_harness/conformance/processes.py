@@ -20,7 +20,7 @@ from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.platforms import emulation
 from event_ops_harness.conformance.properties import APART, BOUNDS, FLAGS
 from event_ops_harness.conformance.report import Outcome, explain
-from event_ops_harness.statuses import FAILED, SKIPPED
+from event_ops_harness.results import FAILED, SKIPPED
 
 WORKER: Final = """
 import json, sys

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.platforms import EMULATED, platform
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, SKIPPED
 
 SHOWN: Final = 12  # elements of an input
 

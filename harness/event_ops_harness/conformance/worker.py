@@ -12,7 +12,7 @@ from event_ops_harness.conformance.cell import Cell
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.platforms import emulate
 from event_ops_harness.conformance.properties import PROPERTIES
-from event_ops_harness.statuses import SKIPPED
+from event_ops_harness.results import SKIPPED
 
 
 def main(number: str, settings: str, emulation: str) -> None:

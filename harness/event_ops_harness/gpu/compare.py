@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from event_ops_harness.conformance.command import pytest_command
-from event_ops_harness.statuses import PASSED, SKIPPED
+from event_ops_harness.results import PASSED, SKIPPED
 
 # The cells that show what a kernel computes; the other properties are the bridge's.
 PROPERTIES: Final = "values,jit,vmap,scan,vjp"

@@ -106,7 +106,7 @@ def scaling(groups: Iterable[Group]) -> list[Chart]:
 
 
 def curves(groups: Iterable[Group]) -> list[Curves]:
-    """Find what was measured at enough sizes: a chart per series, a curve per member."""
+    """Find series that were measured at enough sizes: a chart per series, a curve per member."""
     found: dict[str, dict[str, dict[float, Timing]]] = {}
     for timing in (timing for group in groups for timing in group.timings):
         title, size = timing.more.get("series"), positive(timing.more, "size")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, SKIPPED
 
 PARTIAL: Final = "partly skipped"
 SIGNS: Final = {PASSED: "✓", PARTIAL: "◐", SKIPPED: "–", FAILED: "✕"}
@@ -36,7 +36,7 @@ class Square:
     told: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def add(self, cell: Mapping[str, Any]) -> None:
-        """Count a cell; what is neither passed nor skipped has failed."""
+        """Count a cell; one that neither passed nor was skipped has failed."""
         given = str(cell.get("status", ""))
         status = given if given in (PASSED, SKIPPED) else FAILED
         self.counts[status] += 1

@@ -87,7 +87,7 @@ def read(folder: Path) -> Inputs:
 
 
 def _content(path: Path) -> Mapping[str, Any] | str:
-    """Return what the file holds, or why it cannot be used."""
+    """Return the content of the file, or why it cannot be used."""
     try:
         content = json.loads(path.read_text())
     except ValueError as error:
@@ -124,7 +124,7 @@ class Environment:
 
 
 def environment(inputs: Inputs) -> Environment:
-    """Collect what every input says of itself."""
+    """Collect the machine, versions and commands of every input."""
     common: dict[str, str] = {}
     for content in inputs.found.values():
         common = machine(content) | common

@@ -11,7 +11,7 @@ from event_ops_harness.report.inputs import MATRIX, Inputs
 from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import Files, groups_of, section
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, SKIPPED
 
 
 def markdown(inputs: Inputs) -> str:

@@ -16,7 +16,7 @@ from event_ops_harness.report.figures import duration, ratio, span
 from event_ops_harness.report.inputs import COMMANDS, MATRIX, Inputs, benchmark, environment
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import groups_of, section
-from event_ops_harness.statuses import FAILED, PASSED, SKIPPED
+from event_ops_harness.results import FAILED, PASSED, SKIPPED
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 # The parts of the page that are always there.

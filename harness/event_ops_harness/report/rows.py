@@ -17,7 +17,7 @@ _OURS_ON_GPU: Final = ("ours", "deterministic", "warp")
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """Hold the microseconds of one member of a group, and what else its file says of it."""
+    """Hold the microseconds of one member of a group, and further facts of its file."""
 
     name: str
     us: float

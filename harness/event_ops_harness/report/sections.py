@@ -111,7 +111,7 @@ class Section:
 
 
 def groups_of(files: Files) -> list[Group]:
-    """Return the groups of all files of a benchmark; those of two files are never one."""
+    """Return the groups of all files of a benchmark; groups of two files are never merged."""
     return [group for content in files.values() for group in rows.groups(content)]
 
 
@@ -151,7 +151,7 @@ def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[Panel]:
 
 
 def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Table]:
-    """Make the tables of a file; what is compared is left out where panels have it."""
+    """Make the tables of a file; compared groups are left out where panels have them."""
     title = f"Figures of {stem}.json"
     if "steps" in content:
         return tables.of_steps(content["steps"])

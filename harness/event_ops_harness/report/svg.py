@@ -35,7 +35,7 @@ SHAPES: Final = (
 
 @dataclass(frozen=True)
 class LogScale:
-    """Map `low` to `start` and `high` to `end`, logarithmically; what lies outside is drawn at the end."""
+    """Map `low` to `start` and `high` to `end`, logarithmically; values outside are drawn at the end."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""Offer rivals of the operators: a file for each library, which says what the library can do.
+"""Offer rivals of the operators: a file for each library, which lists the operators that it computes.
 
 Such a file imports its library at the top. Its `OFFERS` are operator -> rival -> `(Problem) -> Steps`,
 compiled, or None where the rival does not compute this case; figures depend on the versions of
@@ -21,7 +21,7 @@ Make = Callable[[Problem], Steps | None]
 
 @dataclass(frozen=True)
 class Rival:
-    """Hold how a rival computes what an operator does, and the distributions that it needs."""
+    """Hold how a rival computes an operator, and the distributions that it needs."""
 
     make: Make
     distributions: tuple[str, ...]
@@ -29,7 +29,7 @@ class Rival:
 
 @functools.cache
 def libraries() -> tuple[dict[str, Mapping[str, Mapping[str, Rival]]], dict[str, str]]:
-    """Return what each installed library offers, and why the others are skipped."""
+    """Return the offers of each installed library, and why libraries are skipped."""
     offers: dict[str, Mapping[str, Mapping[str, Rival]]] = {}
     skipped: dict[str, str] = {}
     for module in pkgutil.iter_modules(__path__):
@@ -47,7 +47,7 @@ def libraries() -> tuple[dict[str, Mapping[str, Mapping[str, Rival]]], dict[str,
 
 
 def rivals_of(operator: str) -> dict[str, Rival]:
-    """Return who computes what this operator does, in some of its cases at least."""
+    """Return the rivals that compute this operator, in some of its cases at least."""
     return {
         name: rival for offer in libraries()[0].values() for name, rival in offer.get(operator, {}).items()
     }

@@ -53,7 +53,7 @@ def _generated(problem: Problem) -> Steps | None:
 
 
 def _rule_on_pre(problem: Problem) -> Steps:
-    """Apply a rule of one synapse to all, and keep what it says where a presynaptic neuron spiked."""
+    """Apply a rule of one synapse to all, and keep its result where a presynaptic neuron spiked."""
     params, shape = _rule_of(problem)
 
     def depress(w: Any, _: Any, x_post: Any, p: Any) -> Any:

@@ -25,7 +25,7 @@ def _scatter_by_count(problem: Problem) -> Steps:
 
 
 def _in_place(problem: Problem, update: Callable[[np.ndarray], Any]) -> Steps:
-    """Return steps that update one array, as those of the operator do."""
+    """Return steps that update one array, as the operator does."""
 
     def run(steps: int) -> np.ndarray:
         y = problem.args[0].copy()

@@ -61,7 +61,7 @@ def _gap_current(problem: Problem) -> Steps:
 
 
 def _transposed(problem: Problem) -> Steps:
-    """Sort the entries by columns; those of one place stay in their order, as the weights show."""
+    """Sort the entries by columns; entries of one place stay in their order, as the weights show."""
     indices, indptr = problem.args
     order = np.arange(indices.size, dtype=indices.dtype)
     matrix = scipy.sparse.csr_matrix((order, indices, indptr), shape=problem.kwargs["shape"])

@@ -70,7 +70,7 @@ def operators_of(modules):
 
 @pytest.fixture
 def at(request, operator, case, benchmark):
-    """The operator and the case of those names."""
+    """Return the operator and the case of these names."""
     found = next(x for x in operators_of(request.config.getoption("operators", [])) if x.name == operator)
     chosen = next(x for x in found.tagged(BENCHMARK) if x.name == case)
     benchmark.group = named(found, chosen)

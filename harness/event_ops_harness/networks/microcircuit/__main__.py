@@ -106,7 +106,7 @@ def network_of(options: argparse.Namespace, model: Microcircuit, placement: OneD
 
 
 def run(options: argparse.Namespace) -> None:
-    """Simulate as asked; the first process prints the tables and saves what is to be saved."""
+    """Simulate as asked; the first process prints the tables and saves the files."""
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     mesh = mesh_asked(options, model.neurons)
     placement = ONE_DEVICE if mesh is None else Blocks(model.neurons, mesh)

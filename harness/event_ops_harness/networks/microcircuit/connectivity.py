@@ -110,7 +110,7 @@ class Connectivity:
 
 @dataclass(frozen=True)
 class Projections:
-    """Hold what synapses are drawn from, for each source population s and target population t."""
+    """Hold the distributions of synapses, for each source population s and target population t."""
 
     sources: np.ndarray  # (s,) neurons
     synapses: np.ndarray  # (t, s)
@@ -130,7 +130,7 @@ class Projections:
 
 
 class Drawing(NamedTuple):
-    """Hold what rows are drawn from: a few bytes a neuron, from which the whole matrix follows."""
+    """Hold the numbers that rows are drawn from: a few bytes a neuron, from which the matrix follows."""
 
     key: np.ndarray  # uint32 0-d
     degrees: np.ndarray  # int32 (sources, t), synapses of each neuron onto each target population
@@ -181,7 +181,7 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
 
 
 def recurrent_drawing(model: Microcircuit, seed: int) -> Drawing:
-    """Return what the synapses between the neurons are drawn from."""
+    """Return the drawing of the synapses between the neurons."""
     return drawing_of(Projections.recurrent(model), model, key_of(seed, RECURRENT))
 
 
@@ -193,7 +193,7 @@ def recurrent_connectivity(
 
 
 def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
-    """Return what the synapses of the thalamic neurons are drawn from."""
+    """Return the drawing of the synapses of the thalamic neurons."""
     return drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
 
 

@@ -49,7 +49,7 @@ def delivered(
     t: jax.Array,
     backend: str | None,
 ) -> tuple[jax.Array, jax.Array]:
-    """Add to I_syn, (targets,) in pA, what arrives in step t; return it, and what is pending with its spikes.
+    """Add the arrivals of step t to I_syn, (targets,) in pA; return it, and the pending ones with its spikes.
 
     No delay is 0, so that what arrives does not depend on the step's own spikes. They are written first all
     the same: XLA would copy a history that is read before it is written, all of it and in every step.

@@ -162,7 +162,7 @@ class Microcircuit:
 
     @property
     def I_dc(self) -> np.ndarray:
-        """(8,), pA: the constant drive, and what makes up for the mean input that scaling takes away."""
+        """Return (8,), pA: the constant drive, and a current for the mean input that scaling takes away."""
         charge = 1e-3 * self.tau_syn  # seconds that a current of 1 pA lasts
         background = charge * K_EXT * self.bg_rate * self.PSP * self.PSC_over_PSP
         in_degrees = self.full_synapses / FULL_SIZES[:, None]

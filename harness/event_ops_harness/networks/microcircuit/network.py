@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 class Wiring(NamedTuple):
-    """Hold what a step reads and does not change."""
+    """Hold the arrays that a step reads and does not change."""
 
     recurrent: Synapses | Drawing
     thalamic: Synapses | None
@@ -103,7 +103,7 @@ def wiring_of(
     seed: int,
     thalamic: Connectivity | Synapses | None = None,
 ) -> Wiring:
-    """Return what the step reads, with the background of a seed."""
+    """Return the arrays that the step reads, with the background of a seed."""
     return Wiring(
         recurrent=Drawing(*map(jax.device_put, recurrent))
         if isinstance(recurrent, Drawing)
@@ -133,7 +133,7 @@ def dynamics(
     surrogate: Surrogate | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
-    """Integrate, add what arrives, send the spikes; return them, too, one flag per neuron.
+    """Integrate, add arrivals, send the spikes; return them, too, one flag per neuron.
 
     With a surrogate, spikes are the numbers 0 and 1, through which derivatives go.
     """

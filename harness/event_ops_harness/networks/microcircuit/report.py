@@ -28,7 +28,7 @@ TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])
 
 @dataclass(frozen=True)
 class Costs:
-    """Hold what a run took."""
+    """Hold the costs of a run."""
 
     model_seconds: float
     seconds: float  # wall clock of the loop

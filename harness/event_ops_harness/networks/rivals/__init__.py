@@ -1,4 +1,4 @@
-"""Simulators of the networks, ours and others, as rivals; the protocol is in ``shared/rivals.py``.
+"""Simulators of the networks, ours and foreign, as rivals; the protocol is in ``shared/rivals.py``.
 
 Each is asked for: network, its name; steps, seed, threads, and model, the fields of its parameters, with
 neurons where they are not among these. With `record`, a path, Brian2 and NEST write there the steps and ids

@@ -18,7 +18,7 @@ from brian2 import Hz, Network, NeuronGroup, SpikeMonitor, Synapses, defaultcloc
 
 @dataclass(frozen=True)
 class Neurons:
-    """Hold what tells the neurons of one network from those of another."""
+    """Declare the neurons of one network."""
 
     equations: str
     method: str
@@ -87,7 +87,7 @@ INHIBITORY_STDP = {
 
 
 def with_units(model: dict[str, float], weight_unit: Any) -> dict[str, Any]:
-    """Return the model's fields as quantities; those that have no unit are not among them."""
+    """Return the model's fields as quantities, but for fields without a unit."""
     units = {"E": mV, "V": mV, "t": ms, "d": ms, "o": ms, "g": nS, "C": pF, "I": pA, "r": Hz}
     units |= {"w": weight_unit, "l": weight_unit}
     return {name: value * units[name[0]] for name, value in model.items() if name[0] in units}
@@ -127,7 +127,7 @@ def build_network(name: str, neurons: int, model: dict[str, float], *, record: b
 
 
 def standalone(request: dict[str, Any], folder: str) -> tuple[Network, Callable[[], None]]:
-    """Return the network as a program of C++, compiled, and what runs it once."""
+    """Return the network as a program of C++, compiled, and a function that runs it once."""
     if request["threads"] > 1:
         brian2.prefs.devices.cpp_standalone.openmp_threads = request["threads"]
     brian2.set_device("cpp_standalone", directory=folder, build_on_run=False)
@@ -139,7 +139,7 @@ def standalone(request: dict[str, Any], folder: str) -> tuple[Network, Callable[
 
 
 def in_cython(request: dict[str, Any]) -> tuple[Network, Callable[[], None]]:
-    """Return the network with code of Cython that Python calls in every step, and what runs it once."""
+    """Return the network in Cython, called by Python in every step, and a function that runs it once."""
     brian2.prefs.codegen.target = "cython"
     network, duration = built(request)
     network.store()

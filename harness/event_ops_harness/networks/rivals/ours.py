@@ -78,7 +78,7 @@ def with_stdp(request: Request) -> Simulate:
 def build_microcircuit(
     request: Request,
 ) -> tuple[Microcircuit, Any, Any, float]:
-    """Return the model, what its step reads, the first state, and the seconds that the synapses took."""
+    """Return the model, the wiring, the first state, and the seconds that the synapses took."""
     leave_a_processor()
     start = time.perf_counter()
     model, seed = Microcircuit(**request["model"]), request["seed"]

@@ -1,4 +1,4 @@
-"""What all networks share.
+"""Shared parts of all networks.
 
 | file          | answers                                                         |
 |---------------|-----------------------------------------------------------------|

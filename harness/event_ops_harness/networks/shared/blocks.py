@@ -19,18 +19,18 @@ AXIS = "devices"
 
 
 class OneDevice:
-    """Keep all neurons together: what a step and a loop ask of several devices changes nothing here."""
+    """Keep all neurons together: the requests of a step and a loop to several devices change nothing here."""
 
     def own(self, x: jax.Array) -> jax.Array:
-        """Take this device's values out of those of all neurons."""
+        """Take this device's values out of all neurons'."""
         return x
 
     def add(self, draw: Callable[[jax.Array], jax.Array], current: jax.Array) -> jax.Array:
-        """Add what `draw(total)` adds for all neurons to the current of this device's."""
+        """Add the input that `draw(total)` adds for all neurons to the current of this device's."""
         return draw(current)
 
     def exchange(self, spikes: jax.Array, backend: str | None) -> jax.Array:
-        """Collect the spikes of all neurons from those of each device."""
+        """Collect the spikes of all neurons from each device's."""
         return spikes
 
     def place(self, state: Any, buffer: Any, wiring: Any) -> tuple[Any, Any, Any]:

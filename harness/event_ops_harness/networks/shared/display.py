@@ -1,4 +1,4 @@
-"""What a run shows at the end: a table of quantities, and a figure in the style of all networks."""
+"""Show a run at its end: a table of quantities, and a figure in the style of all networks."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ def quantities(rows: Mapping[str, str], title: str | None = None) -> Table:
 
 
 def explanations(operators: Sequence[str], backend: str | None) -> list[Explanation]:
-    """Say on which backend each operator runs, and why; raise what a call with `backend` would raise."""
+    """Say on which backend each operator runs, and why; raise as a call with `backend` would."""
     return [get_operator(name).explain(backend=backend) for name in operators]
 
 

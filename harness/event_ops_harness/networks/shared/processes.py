@@ -30,13 +30,13 @@ class DevicesError(RuntimeError):
 
 
 def prepare_devices(per_process: int) -> None:
-    """Split the CPU into so many devices, if JAX runs on it and has not started yet."""
+    """Split the CPU into `per_process` devices, if JAX runs on it and has not started yet."""
     with suppress(RuntimeError):  # JAX has started: `check_devices` says whether it found enough
         jax.config.update("jax_num_cpu_devices", per_process)
 
 
 def check_devices(per_process: int) -> None:
-    """Raise DevicesError unless this process has so many devices."""
+    """Raise DevicesError unless this process has `per_process` devices."""
     found = jax.local_device_count()
     if found < per_process:
         raise DevicesError(
@@ -61,7 +61,7 @@ def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
 
 
 def join(coordinator: str, processes: int, process_id: int) -> None:
-    """Meet the other processes at HOST:PORT, where process 0 listens; collectives on the CPU are gloo's."""
+    """Meet all processes at HOST:PORT, where process 0 listens; collectives on the CPU are gloo's."""
     let_threads_finish()
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     local = coordinator.startswith(LOOPBACK)
@@ -163,7 +163,7 @@ def leave_a_processor() -> None:
 
 
 def let_threads_finish() -> None:
-    """Have threads that wake up wait until those that run have nothing to do, where the system can.
+    """Have threads that wake up wait until the running ones have nothing to do, where the system can.
 
     To be called before JAX starts threads, which do as the one that starts them. A thread of gloo's waits in
     a loop while the thread that communicates holds a lock; if it interrupts that one, it waits for all of its

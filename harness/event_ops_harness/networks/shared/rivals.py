@@ -1,4 +1,4 @@
-"""Start a simulator in a process (and environment) of its own, and ask it for measurements.
+"""Start a simulator in a separate process (and environment), and ask it for measurements.
 
 Its program, the worker, builds the network once and then simulates on demand, so that a benchmark can
 interleave the rivals, and no build time is ever measured:
@@ -38,7 +38,7 @@ class Rival:
 
 
 def keep_to_cores(process: int, threads: int) -> None:
-    """Keep a process that has just started on so many cores, where the system can."""
+    """Keep a process that has just started on `threads` cores, where the system can."""
     # From outside, at once: Python code between fork and exec is not safe in a process that runs JAX.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(process, sorted(os.sched_getaffinity(0))[-threads:])

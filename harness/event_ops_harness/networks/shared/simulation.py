@@ -69,7 +69,7 @@ class Recorder:
 
 @dataclass
 class Recording:
-    """Keep what a simulation recorded, chunk by chunk; times are in steps."""
+    """Keep the record of a simulation, chunk by chunk; times are in steps."""
 
     recorder: Recorder
     steps: int = 0

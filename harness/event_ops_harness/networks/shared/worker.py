@@ -20,7 +20,7 @@ Counted = tuple[Any, jax.Array]  # the state, and the spikes up to it
 
 
 def counting(step: Step) -> Callable[[Counted, Any], Counted]:
-    """Return the step that adds its spikes to those before."""
+    """Return the step that adds its spikes to the count."""
 
     def counted(carry: Counted, wiring: Any) -> Counted:
         state, spikes = step(carry[0], wiring)
