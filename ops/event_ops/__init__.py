@@ -58,6 +58,8 @@ from event_ops.catalog.trace_decay.op import trace_decay as trace_decay
 from event_ops.catalog.uniform_input.op import uniform_input as uniform_input
 from event_ops.catalog.unpack_events.op import unpack_events as unpack_events
 from event_ops.checks.values import validate as validate
+from event_ops.messages.gspmm import gsddmm as gsddmm
+from event_ops.messages.gspmm import gspmm as gspmm
 from event_ops.neurons.step import NeuronStep as NeuronStep
 from event_ops.neurons.step import neuron_step as neuron_step
 from event_ops.segments.exponentials import segment_log_softmax as segment_log_softmax

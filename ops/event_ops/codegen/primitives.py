@@ -24,6 +24,7 @@ SIGN: Final = "({one} if {0} > {cast}(0) else (-{one} if {0} < {cast}(0) else {0
 OF_ALL: Final[Mapping[str, str]] = {
     "abs": "abs({0})",
     "add": "{0} + {1}",
+    "add_any": "{0} + {1}",  # of derivatives
     "and": "{0} & {1}",
     "bitcast_convert_type": "{bits}({0}).view({cast})",
     "clamp": _MIN.format("{2}", _MAX.format("{0}", "{1}")),

@@ -1,0 +1,66 @@
+"""A pass on a GPU: a thread for each row and feature; neighbours read neighbouring features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from event_ops.codegen.emit import defined, function_source, tables_of
+from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda.access import bounded, place
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
+from event_ops.messages.emit import parameters
+from event_ops.messages.passes import ENTRY, Pass
+from event_ops.messages.threads import kinds, part, thread_lines
+from ffi_bridge import numba_cuda_callable
+
+_KEPT = 1024  # passes
+
+
+@lru_cache(_KEPT)
+def kernel(of: Pass, dtype: str) -> Any:
+    """Return the kernel of a pass whose results go to one kind of places."""
+    width = of.width(of.results[0].axes)
+    lines = thread_lines(of, NUMBA_CUDA, dtype, "np.int64", "{0} and {1}")
+    body = [
+        "thread = np.int64(cuda.grid(1))",
+        f"if thread < (indptr.size - 1) * np.int64({width}):",
+        *(f"    {line}" for line in lines),
+    ]
+    source = function_source("gspmm", parameters(of), body)
+    outside = {"bounded": bounded, "place": place, **tables_of(of.message)}
+    return cuda.jit(defined(source, "gspmm", cuda=cuda, math=math, np=np, **outside))
+
+
+def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays."""
+    own, dtype = of.structure[0], str(outs[0].dtype)
+    plain = replace(of, shape=(0, 0), structure=(own, 0))
+    passes = [(part(plain, numbers), numbers) for _, numbers in kinds(plain)]
+    rows = of.shape[0]
+
+    def visit(*arrays: Any) -> None:
+        count = own + 1 + len(of.axes)
+        given, results, stream = arrays[:count], arrays[count:-1], arrays[-1]
+        for one, numbers in passes:
+            mine = [results[k] for k in numbers]
+            if one.results[0].place == ENTRY:
+                for y in mine:
+                    clear(y, stream)
+            threads = rows * one.width(one.results[0].axes)
+            if threads:
+                kernel(one, dtype)[blocks_of(threads), BLOCK, stream](*given, *mine)
+
+    product = numba_cuda_callable(visit, outs)
+
+    def call(*arrays: Any) -> Any:
+        structure, given = of.divided(arrays)
+        return product(*structure[:own], np.asarray([of.shape[1]], np.int64), *given)
+
+    return call

@@ -1,0 +1,129 @@
+"""`Pass`: what one visit of all entries of a matrix computes; an operator, and how it is batched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.operators import define_kernel
+
+# Where an input of a message is read for an entry, if it is not one for all: at the row, which receives, at
+# the column, which sends, or at the entry.
+ROW, COLUMN, ENTRY = "row", "column", "entry"
+SWAPPED: Final = {ROW: COLUMN, COLUMN: ROW, ENTRY: ENTRY, ALL: ALL}
+Axes = tuple[bool, ...]  # for each axis of features, whether an array has it
+
+
+@dataclass(frozen=True)
+class Result:
+    """Say where a result goes: reduced to its row, for all features, or to its entry, summed over others."""
+
+    place: str
+    axes: Axes
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Say what is computed for every entry and feature, and where it goes.
+
+    Arrays have two axes: rows, columns, entries or one for all; and the features that they have, in order.
+
+    Args:
+        message: the function of scalars; its places are those of its inputs.
+        axes: for each input, the axes of features that it has.
+        results: where each of the message's results goes.
+        sizes: of the axes of features.
+        reduce: how results are combined at a row: "sum", "max", "min" or "mul".
+        shape: (rows, columns).
+        structure: how many arrays say where entries are: indices and indptr, behind which is a permutation if
+            entry p is at place permutation[p] of arrays; then how many say so of the transpose, or 0.
+        exact: whether messages are compared with each other, so that each has to have the same bits wherever
+            it is computed: no product and sum become one instruction in one kernel, and two in another.
+    """
+
+    is_exact: ClassVar = True
+
+    message: Traced
+    axes: tuple[Axes, ...]
+    results: tuple[Result, ...]
+    sizes: tuple[int, ...]
+    reduce: str
+    shape: tuple[int, int]
+    structure: tuple[int, int]
+    exact: bool = False
+
+    def width(self, axes: Axes) -> int:
+        """Return how many features an array has that has these axes."""
+        return math.prod(size for size, has in zip(self.sizes, axes, strict=True) if has)
+
+    @property
+    def full(self) -> Axes:
+        """All axes of features."""
+        return (True,) * len(self.sizes)
+
+    @property
+    def features(self) -> int:
+        """The number of features of a message."""
+        return math.prod(self.sizes)
+
+    def outs(self, dtype: Any, nse: int) -> tuple[jax.ShapeDtypeStruct, ...]:
+        """Return shapes and dtypes of the results."""
+        return tuple(
+            jax.ShapeDtypeStruct((self.shape[0] if x.place == ROW else nse, self.width(x.axes)), dtype)
+            for x in self.results
+        )
+
+    def divided(self, arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return the arrays of the structure, then the inputs of the message."""
+        count = sum(self.structure)
+        return tuple(arrays[:count]), tuple(arrays[count:])
+
+
+def call(
+    of: Pass, structure: tuple[Any, ...], inputs: tuple[Any, ...], backend: str | None, dtype: Any
+) -> Any:
+    """Return the results of a pass."""
+    outs = of.outs(dtype, structure[0].shape[0])
+    static = {"of": of, "primitive": of.message.rare}
+    return kernel(*structure, *inputs, outs=outs, backend=backend, **static)
+
+
+kernel = define_kernel("gspmm", "event_ops.messages", "sparse", "graph")
+
+
+@kernel.def_batching_rule
+def batched(args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, of: Pass, **params: Any) -> Any:
+    """Fold an axis of inputs into one more axis of features, in front of the others."""
+    count = sum(of.structure)
+    if any(axis is not None for axis in axes[:count]):
+        return NotImplemented
+    structure, inputs = of.divided(args)
+    mapped = axes[count:]
+    size = next(x.shape[axis] for x, axis in zip(inputs, mapped, strict=True) if axis is not None)
+    wide = [
+        x if axis is None else _as_features(jnp.moveaxis(x, axis, 1), size * of.width(has))
+        for x, axis, has in zip(inputs, mapped, of.axes, strict=True)
+    ]
+    more = Pass(
+        of.message,
+        tuple((axis is not None, *has) for axis, has in zip(mapped, of.axes, strict=True)),
+        tuple(Result(x.place, (True, *x.axes)) for x in of.results),
+        (size, *of.sizes),
+        of.reduce,
+        of.shape,
+        of.structure,
+        of.exact,
+    )
+    shapes = more.outs(outs[0].dtype, structure[0].shape[0])
+    found = kernel(*structure, *wide, outs=shapes, of=more, **params)
+    widths = [of.width(x.axes) for x in of.results]
+    return tuple(x.reshape(x.shape[0], size, width) for x, width in zip(found, widths, strict=True)), 1
+
+
+def _as_features(x: jax.Array, width: int) -> jax.Array:
+    return x.reshape(x.shape[0], width)

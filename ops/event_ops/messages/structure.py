@@ -1,0 +1,81 @@
+"""Where the edges of a graph are: the entries of a matrix of any storage, as arrays of a CSR matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.checks.arrays import as_array
+from event_ops.kernels.reference.entries import starts_of
+from event_ops.sparse.compact import CompactCSR
+from event_ops.sparse.csr import CSR
+from event_ops.sparse.ell import ELL
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The entries of a matrix, in their own order, and where a plan has them, also by column.
+
+    Args:
+        rows: (indices, indptr) of the matrix as it is stored.
+        columns: (rows, indptr, permutation) of its transpose, or () without a plan.
+        weight: of entries, or one for all.
+        grid: the shape of entries, as the storage has them.
+        stored_shape: (rows, columns) as it is stored.
+        transposed: whether it is read with rows and columns swapped.
+    """
+
+    rows: tuple[jax.Array, ...]
+    columns: tuple[jax.Array, ...]
+    weight: jax.Array
+    grid: tuple[int, ...]
+    stored_shape: tuple[int, int]
+    transposed: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        rows, columns = self.stored_shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    def by_row(self) -> tuple[tuple[jax.Array, ...], tuple[int, int]]:
+        """Return the arrays for a reduction along rows, then those of the transpose; and how many of each."""
+        if not self.transposed:
+            return self.rows + self.columns, (2, len(self.columns))
+        columns = self.columns or tuple(csr_tocsc(*self.rows, shape=self.stored_shape))
+        return columns + self.rows, (3, 2)
+
+
+def structure_of(A: Any) -> Structure:
+    """Return the entries of a matrix; raise TypeError for what has none."""
+    if isinstance(A, CSR | ELL):
+        _, indices, indptr = A._as_csr()  # pyright: ignore[reportPrivateUsage]
+        plan = () if A.by_column is None else tuple(A.by_column[:3])
+        of_matrix = A.stored_shape, A.transposed
+        return Structure((indices, indptr), plan, A.data, A.indices.shape, *of_matrix)
+    if isinstance(A, CompactCSR):
+        data, indices, indptr = A._as_csr()  # pyright: ignore[reportPrivateUsage]
+        return Structure((indices, indptr), (), data, indices.shape, A.stored_shape, A.transposed)
+    if isinstance(A, np.ndarray | jax.Array) and A.ndim == 2:
+        return _of_dense(as_array(A, "A"))
+    is_array = isinstance(A, np.ndarray | jax.Array)
+    given = f"of shape {A.shape}" if is_array else "whose entries are not known here"
+    raise TypeError(
+        f"A is a {type(A).__name__} {given}; expected a CSR, ELL, CompactCSR or ShardedCSR, or a dense "
+        "matrix, of which every element is an edge: CSR(A) converts sparse matrices of SciPy and JAX, and "
+        "procedural_tocsr makes the CSR of a generated one"
+    )
+
+
+def _of_dense(W: jax.Array) -> Structure:
+    shape = rows, columns = W.shape[0], W.shape[1]
+    every = jnp.broadcast_to(jnp.arange(columns, dtype=jnp.int32), W.shape).reshape(-1)
+    senders = jnp.broadcast_to(jnp.arange(rows, dtype=jnp.int32), (columns, rows)).reshape(-1)
+    places = jnp.arange(rows * columns, dtype=jnp.int32).reshape(W.shape).T.reshape(-1)
+    by_column = senders, starts_of(columns, rows), places
+    return Structure((every, starts_of(rows, columns)), by_column, W, shape, shape, False)

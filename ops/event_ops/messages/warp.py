@@ -1,0 +1,57 @@
+"""A pass in Warp: a thread for each row and feature."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import warp as wp
+
+from event_ops.codegen.emit import defined, function_source, tables_of
+from event_ops.codegen.primitives import WARP
+from event_ops.kernels.warp.access import Array, Array2d, as_vectors, bounded, place
+from event_ops.messages.emit import inputs, parameters
+from event_ops.messages.passes import Pass
+from event_ops.messages.threads import kinds, part, thread_lines
+from ffi_bridge import warp_kernel
+
+_KEPT = 1024  # passes
+
+
+@lru_cache(_KEPT)
+def kernel(of: Pass, dtype: str) -> Any:
+    """Return the kernel of a pass whose results go to one kind of places."""
+    lines = thread_lines(of, WARP, dtype, "wp.int32", "{0} and {1}")
+    matrices = {*inputs(of), *(f"y{k}" for k in range(len(of.results)))}
+    typed = [f"{name}: {'Array2d' if name in matrices else 'Array'}" for name in parameters(of)]
+    source = function_source("gspmm", typed, ["thread = wp.tid()", *lines])
+    outside = {"Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
+    function = defined(source, "gspmm", wp=wp, **outside, **as_vectors(tables_of(of.message)))
+    return wp.kernel(function, enable_backward=False, module="unique")
+
+
+def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays."""
+    own, dtype = of.structure[0], str(outs[0].dtype)
+    plain = replace(of, shape=(0, 0), structure=(own, 0))
+
+    def call(*arrays: Any) -> Any:
+        structure, given = of.divided(arrays)
+        given = *structure[:own], np.asarray([of.shape[1]], np.int32), *given
+        found: dict[int, jax.Array] = {}
+        for result, numbers in kinds(plain):
+            shapes = tuple(outs[k] for k in numbers)
+            names = [f"y{k}" for k in range(len(numbers))]
+            run = warp_kernel(
+                kernel(part(plain, numbers), dtype),
+                shapes,
+                launch_dims=of.shape[0] * of.width(result.axes),
+                in_out_argnames=names,
+            )
+            found |= zip(numbers, run(*given, *(jnp.zeros(x.shape, x.dtype) for x in shapes)), strict=True)
+        return tuple(found[k] for k in range(len(outs)))
+
+    return call
