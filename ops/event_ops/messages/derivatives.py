@@ -34,7 +34,7 @@ SUBJECT: Final = Subject(
 )
 _KEPT = 1024  # messages
 # Scalars are on no mesh, also where a derivative is asked for inside of jax.shard_map.
-_NO_MESH: Final = jax.sharding.AbstractMesh((), ())
+NO_MESH: Final = jax.sharding.AbstractMesh((), ())
 Scalars = Callable[..., Any]
 
 
@@ -95,7 +95,7 @@ def _made(
     name = f"{key[1]} of {key[0].name}"
     source = Source(name, (made.function,), SUBJECT)
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
-    with jax.sharding.use_abstract_mesh(_NO_MESH):
+    with jax.sharding.use_abstract_mesh(NO_MESH):
         program = Program.of(jax.make_jaxpr(made.function)(*scalars), source)
     read = {x for operation in program.operations for x in operation.operands} | set(program.results)
     used = tuple(i for i in range(len(dtypes)) if f"x{i}" in read)
@@ -104,7 +104,7 @@ def _made(
         known = dict(zip(used, given, strict=True))
         return made.function(*(known.get(i, jnp.zeros((), x.dtype)) for i, x in enumerate(scalars)))
 
-    with jax.sharding.use_abstract_mesh(_NO_MESH):
+    with jax.sharding.use_abstract_mesh(NO_MESH):
         jaxpr = jax.make_jaxpr(of_used)(*(scalars[i] for i in used))
     program = Program.of(jaxpr, source)
     of_inputs = tuple(dtypes[i] for i in used), tuple(places[i] for i in used)

@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
 from event_ops.codegen.function import Traced
-from event_ops.messages.derivatives import SUBJECT
+from event_ops.messages.derivatives import NO_MESH, SUBJECT
 from event_ops.messages.operands import operands_of
 from event_ops.messages.passes import ENTRY, ROW, SWAPPED, Pass, Result, call
 from event_ops.messages.structure import structure_of
@@ -191,7 +191,8 @@ def _degrees(of: Pass, arrays: tuple[Any, ...], backend: str | None, dtype: Any)
     def one() -> jax.Array:
         return jnp.ones((), dtype)
 
-    count = Traced.of(one, (), (), (), SUBJECT, results=[dtype])
+    with jax.sharding.use_abstract_mesh(NO_MESH):
+        count = Traced.of(one, (), (), (), SUBJECT, results=[dtype])
     counting = replace(of, message=count, axes=(), sizes=(), results=(Result(ROW, ()),))
     (degrees,) = call(counting, arrays, (), backend, dtype)
     return degrees

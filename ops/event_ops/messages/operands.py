@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from event_ops.checks.arrays import FLOATS, HALVES, as_array, check_dtype, check_same_dtype
 from event_ops.checks.inputs import in_dtype, is_number
 from event_ops.codegen.function import ALL, Traced, name_of
-from event_ops.messages.derivatives import SUBJECT
+from event_ops.messages.derivatives import NO_MESH, SUBJECT
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Axes
 
 SUFFIXES = {"_src": COLUMN, "_dst": ROW}
@@ -89,7 +89,8 @@ def operands_of(
     dtypes = [x.dtype for x in arrays.values()]
     computed = next((x for x in dtypes if str(x) != "bool"), jax.dtypes.canonicalize_dtype(float))
     where = [places[name] for name in arrays]
-    message = Traced.of(function, dtypes, tuple(arrays), where, SUBJECT, results=[computed])
+    with jax.sharding.use_abstract_mesh(NO_MESH):
+        message = Traced.of(function, dtypes, tuple(arrays), where, SUBJECT, results=[computed])
     flat = tuple(
         x.reshape(_count(places[name], grid, shape), math.prod(features[name])) for name, x in arrays.items()
     )
