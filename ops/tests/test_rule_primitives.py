@@ -25,6 +25,7 @@ RULES = {
     "acos": lambda w, x: jnp.arccos(w),
     "acosh": lambda w, x: jnp.arccosh(w),
     "add": lambda w, x: w + x,
+    "add_any": lambda w, x: jax.grad(lambda w: w * x + w * w)(w),  # of derivatives
     "and": lambda w, x: jnp.where((w > 0) & (x > 0), w, x),
     "asin": lambda w, x: jnp.arcsin(w),
     "asinh": lambda w, x: jnp.arcsinh(w),
