@@ -8,7 +8,6 @@ from jax.sharding import Mesh
 
 from event_ops import CSR, ELL, gsddmm, gspmm, shard_csr
 from event_ops.messages.passes import kernel
-from ffi_bridge import emulated
 
 ROWS, COLUMNS = 7, 9
 REDUCTIONS = ("sum", "mean", "max", "min", "mul")
@@ -21,10 +20,7 @@ reductions = pytest.mark.parametrize("reduce", REDUCTIONS)
 @pytest.fixture(autouse=True)
 def _gpu(request):
     if "numba_cuda" in request.node.name:
-        with emulated.gpu():
-            yield
-    else:
-        yield
+        request.getfixturevalue("on_gpu")
 
 
 def message(weight, x_src, x_dst, *, bias):
