@@ -11,7 +11,7 @@ import numpy as np
 
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import Target
-from event_ops.codegen.program import Operation
+from event_ops.codegen.program import Loop, Operation, walk
 from event_ops.codegen.small_arrays import TABLE, table_name, table_values
 
 
@@ -20,9 +20,39 @@ def array_names(function: Traced) -> list[str]:
     return [f"a{i}" for i in range(len(function.places))]
 
 
-def assignments(operations: Sequence[Operation], target: Target) -> list[str]:
+def assignments(operations: Sequence[Operation | Loop], target: Target) -> list[str]:
     """Return a line for each operation; every result is cast, so that none is wider than JAX has it."""
-    return [f"{operation.result} = {_expression(operation, target)}" for operation in operations]
+    lines: list[str] = []
+    for operation in operations:
+        if isinstance(operation, Loop):
+            lines += loop_lines(operation, assignments(operation.body, target), target)
+        else:
+            lines.append(f"{operation.result} = {_expression(operation, target)}")
+    return lines
+
+
+def loop_lines(loop: Loop, body: Sequence[str], target: Target) -> list[str]:
+    """Return a loop around the lines of its body."""
+    return [
+        *moves(loop.carried, loop.start, loop.dtypes, target),
+        f"for _ in range({loop.turns}):",
+        *(f"    {line}" for line in body),
+        *(f"    {line}" for line in after_turn(loop, range(len(loop.carried)), target)),
+        *(f"{name} = {x}" for name, x in zip(loop.results, loop.carried, strict=True)),
+    ]
+
+
+def after_turn(loop: Loop, places: Sequence[int], target: Target) -> list[str]:
+    """Return the lines that hand on what a loop carries at these places: read before any is changed."""
+    names, dtypes = [loop.carried[k] for k in places], [loop.dtypes[k] for k in places]
+    read = moves([f"next_{name}" for name in names], [loop.after[k] for k in places], dtypes, target)
+    return [*read, *(f"{name} = next_{name}" for name in names)]
+
+
+def moves(names: Sequence[str], values: Sequence[str], dtypes: Sequence[str], target: Target) -> list[str]:
+    """Return lines that copy values; a cast makes a number of its own of a name, as Warp needs it."""
+    casts = (target.flag if dtype == "bool" else f"np.{dtype}" for dtype in dtypes)
+    return [f"{name} = {cast}({x})" for name, x, cast in zip(names, values, casts, strict=True)]
 
 
 def spelled(lines: Sequence[str], target: Target) -> list[str]:
@@ -49,7 +79,7 @@ def _expression(operation: Operation, target: Target) -> str:
 
 def tables_of(function: Traced) -> dict[str, np.ndarray]:
     """Return name -> values of the tables that the source of a function reads."""
-    texts = (x.operands[0] for x in function.program.operations if x.primitive == TABLE)
+    texts = (x.operands[0] for x, _ in walk(function.program.operations) if x.primitive == TABLE)
     return {table_name(text): table_values(text) for text in texts}
 
 

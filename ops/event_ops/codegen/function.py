@@ -15,7 +15,7 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from event_ops.codegen.concrete import explain
 from event_ops.codegen.contents import contents
 from event_ops.codegen.primitives import LACKED_BY_WARP
-from event_ops.codegen.program import Program
+from event_ops.codegen.program import Program, walk
 from event_ops.codegen.refusals import Source, Subject
 
 ALL = "all"  # the place of an input that is one for all
@@ -66,12 +66,12 @@ class Traced:
     @functools.cached_property
     def rare(self) -> str:
         """Return the first primitive of the function that not every backend has, or ""."""
-        used = (operation.primitive for operation in self.program.operations)
+        used = (operation.primitive for operation, _ in walk(self.program.operations))
         return next((name for name in used if name in LACKED_BY_WARP), "")
 
     def uses(self, primitives: Collection[str]) -> bool:
         """Return whether one of these primitives is among its operations."""
-        return any(operation.primitive in primitives for operation in self.program.operations)
+        return any(operation.primitive in primitives for operation, _ in walk(self.program.operations))
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
         """Return what the function says of each element of the inputs; a number is one for all."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import jax
@@ -13,9 +13,19 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from event_ops.codegen.primitives import CALLS
 from event_ops.codegen.refusals import Source
 from event_ops.codegen.rewritten import rewritten
-from event_ops.codegen.small_arrays import ON_ARRAYS, Texts, array_results, as_texts, of_numbers
+from event_ops.codegen.small_arrays import (
+    ON_ARRAYS,
+    TABLE,
+    Texts,
+    array_results,
+    as_texts,
+    is_table,
+    of_numbers,
+)
 
 MOST_OPERATIONS: Final = 4096
+# A loop of fewer operations, all turns together, is written out, which spares what it carries.
+MOST_WRITTEN_OUT: Final = 64
 
 
 @dataclass(frozen=True)
@@ -29,13 +39,60 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """`carried = start`, in each turn the body and `carried = after`, and at the end `results = carried`.
+
+    Nothing behind the loop reads names of the body.
+    """
+
+    turns: int
+    carried: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    start: tuple[str, ...]
+    body: tuple[Operation | Loop, ...]
+    after: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def walk(operations: Sequence[Operation | Loop], times: int = 1) -> Iterator[tuple[Operation, int]]:
+    """Yield each operation, those in loops too, and how often it is done."""
+    for operation in operations:
+        if isinstance(operation, Loop):
+            yield from walk(operation.body, times * operation.turns)
+        else:
+            yield operation, times
+
+
+def _renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
+    def new(each: Sequence[str]) -> tuple[str, ...]:
+        return tuple(names.get(x, x) for x in each)
+
+    if isinstance(operation, Operation):
+        (result,) = new((operation.result,))
+        return replace(operation, operands=new(operation.operands), result=result)
+    body = tuple(_renamed(x, names) for x in operation.body)
+    carried, start, after = new(operation.carried), new(operation.start), new(operation.after)
+    return replace(
+        operation, carried=carried, start=start, body=body, after=after, results=new(operation.results)
+    )
+
+
+def _names_in(operations: Sequence[Operation | Loop]) -> Iterator[str]:
+    for operation in operations:
+        if isinstance(operation, Operation):
+            yield operation.result
+        else:
+            yield from (*operation.carried, *operation.results, *_names_in(operation.body))
+
+
+@dataclass(frozen=True)
 class Program:
     """The operations of a function of x0, x1, ..., and what it returns, names or numbers.
 
     Equal programs compute the same, whatever the names in the function were.
     """
 
-    operations: tuple[Operation, ...]
+    operations: tuple[Operation | Loop, ...]
     results: tuple[str, ...]
     has_own_derivatives: bool  # by jax.custom_jvp or stop_gradient, not those of the operations
 
@@ -50,11 +107,14 @@ class Program:
 
 @dataclass
 class _Flat:
-    """The operations of a function and of those that it calls."""
+    """The operations of a function and of those that it calls, or of the body of a loop in `around`."""
 
     source: Source
-    operations: dict[tuple[Any, ...], Operation] = field(default_factory=dict)  # by all but the result
+    around: _Flat | None = None
+    names: str = "v"  # what the names of its results begin with
+    operations: dict[tuple[Any, ...], Operation | Loop] = field(default_factory=dict)  # by all but the result
     made_by: dict[str, Operation] = field(default_factory=dict)  # by result
+    local: set[str] = field(default_factory=set)  # names that only the body of this loop has
     has_own_derivatives: bool = False
 
     def add(self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Texts]) -> list[Texts]:
@@ -114,14 +174,92 @@ class _Flat:
         return self.add(body, held, operands)
 
     def _looped(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
-        """Return what a loop of a known number of turns carries at its end: its steps are written out."""
+        """Return what a loop of a known number of turns carries at its end."""
         params = equation.params
         constants, count = _carried(params)
         held, carry, xs = operands[:constants], operands[constants:][:count], operands[constants + count :]
+        kept = self._kept(params, held, carry, xs, _avals(equation.outvars))
+        if kept is not None:
+            return kept
         turns = range(params["length"])
         for turn in reversed(turns) if params["reverse"] else turns:
             carry = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
         return carry
+
+    def _kept(
+        self,
+        params: dict[str, Any],
+        held: list[Texts],
+        carry: list[Texts],
+        xs: list[Texts],
+        avals: Sequence[Any],
+    ) -> list[Texts] | None:
+        """Return the results of a loop that stays one; None for one that is to be written out."""
+        turns, start = params["length"], [text for x in carry for text in x.ravel()]
+        dtypes = [str(aval.dtype) for aval, x in zip(avals, carry, strict=True) for _ in range(x.size)]
+        if xs:  # each turn reads its elements from tables
+            start.append(f"np.int32({turns - 1 if params['reverse'] else 0})")
+            dtypes.append("int32")
+        known: dict[int, str] = {}  # what no turn changes
+        while True:
+            body, after, carried = self._body(params, held, carry, xs, start, known)
+            if body is None:
+                return None
+            same = {k: start[k] for k, x in enumerate(carried) if x == after[k] and k not in known}
+            if not same:
+                break
+            known |= same
+        if sum(times for _, times in walk(tuple(body.operations.values()), turns)) <= MOST_WRITTEN_OUT:
+            return None
+        self.has_own_derivatives |= body.has_own_derivatives
+        moving = [k for k in range(len(start)) if k not in known]
+        loop = tuple(tuple(x[k] for k in moving) for x in (carried, dtypes, start, after))
+        key = turns, tuple(body.operations.values()), *loop
+        if key not in self.operations:
+            # Two loops compute the same if their keys are equal; the names of each are then made unique.
+            name = f"{self.names}{len(self.operations)}"
+            results = tuple(f"{name}_{k}" for k in moving)
+            unique = {x: f"{name}_{x}" for x in (*loop[0], *_names_in(key[1]))}
+            self.operations[key] = _renamed(Loop(turns, *loop[:3], key[1], loop[3], results), unique)
+            self.local |= {*results}
+        made: Any = self.operations[key]
+        found = {**known, **dict(zip(moving, made.results, strict=True))}
+        return _shaped([found[k] for k in range(sum(x.size for x in carry))], carry)
+
+    def _body(
+        self,
+        params: dict[str, Any],
+        held: list[Texts],
+        carry: list[Texts],
+        xs: list[Texts],
+        start: list[str],
+        known: dict[int, str],
+    ) -> tuple[_Flat | None, list[str], list[str]]:
+        """Return the body of a loop, what it carries after a turn, and the names in a turn.
+
+        There is no body where a turn reads what is no table.
+        """
+        depth = len(self.names)
+        carried = [known.get(k, f"{depth * 'c'}{k}") for k in range(len(start))]
+        names = "u" * (depth + 1)
+        body = _Flat(self.source, self, names, local={*carried} - {*known.values()})
+        of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in _of_turns(params, xs)]
+        if any(x is None for x in of_turn):
+            return None, [], []
+        given = [*held, *_shaped(carried, carry), *of_turn]
+        after = [text for x in body._called(params["jaxpr"], given) for text in x.ravel()]
+        if xs:
+            step = f"np.int32({-1 if params['reverse'] else 1})"
+            after.append(body._assign("add", (carried[-1], step), "int32"))
+        return body, after, carried
+
+    def _element(self, rows: Texts, turn: str, dtype: str) -> Any:
+        """Return what a turn reads of rows of numbers; None if it is not known where the loop is compiled."""
+        columns = rows.reshape(rows.shape[0], -1).T
+        if not all(is_table(x) for x in columns):
+            return None
+        texts = [f"{dtype}: {', '.join(x)}" for x in columns]
+        return as_texts([self._assign(TABLE, (text, turn), dtype) for text in texts], rows.shape[1:])
 
     def _chosen(self, index: Texts, index_dtype: str, values: Sequence[Texts], dtype: str) -> Texts:
         """Return the value whose number is the index, or the last or first one where that is outside."""
@@ -139,9 +277,9 @@ class _Flat:
 
     def _at_least(self, index: str, at: str) -> str:
         """Return whether an index is at least so large: the flag, if it is 1 where a flag is set."""
-        made = self.made_by.get(index)
+        made = self._origin(index)
         if made and made.primitive == "convert_element_type" and at.endswith("(1)"):
-            flag = self.made_by.get(made.operands[0])
+            flag = self._origin(made.operands[0])
             if flag and flag.dtype == "bool":
                 return flag.result
         return self._assign("ge", (index, at), "bool")
@@ -175,10 +313,28 @@ class _Flat:
         known = of_numbers(primitive, operands, dtype)
         if known is not None:
             return known
-        operation = Operation(primitive, tuple(operands), dtype, f"v{len(self.operations)}")
-        operation = self.operations.setdefault((primitive, operation.operands, dtype), operation)
-        self.made_by[operation.result] = operation
-        return operation.result
+        if self.around and self.local.isdisjoint(operands):
+            return self.around._assign(primitive, operands, dtype)  # the same in all turns
+        operation = Operation(primitive, tuple(operands), dtype, f"{self.names}{len(self.operations)}")
+        made: Any = self.operations.setdefault((primitive, operation.operands, dtype), operation)
+        self.made_by[made.result] = made
+        self.local.add(made.result)
+        return made.result
+
+    def _origin(self, name: str) -> Operation | None:
+        """Return the operation that has a result of this name."""
+        return self.made_by.get(name) or (self.around._origin(name) if self.around else None)
+
+
+def _shaped(texts: Sequence[str], like: Sequence[Texts]) -> list[Texts]:
+    """Return texts in the shapes of these arrays, one behind the other."""
+    ends = np.cumsum([0, *(x.size for x in like)])
+    return [as_texts(texts[a:b], x.shape) for a, b, x in zip(ends, ends[1:], like, strict=False)]
+
+
+def _of_turns(params: dict[str, Any], xs: Sequence[Texts]) -> list[tuple[Texts, Any]]:
+    """Return what each turn of a loop has an element of, with the shape and dtype of these."""
+    return list(zip(xs, params["jaxpr"].in_avals[-len(xs) :], strict=True)) if xs else []
 
 
 def _carried(params: dict[str, Any]) -> tuple[int, int]:

@@ -70,7 +70,8 @@ def table_values(text: str) -> Texts:
     return np.array(values, dtype)
 
 
-def _is_table(texts: Texts) -> bool:
+def is_table(texts: Texts) -> bool:
+    """Return whether all elements of an array are known, and enough for a table."""
     return texts.ndim == 1 and texts.size > 2 and all(_LITERAL.fullmatch(x) for x in texts)
 
 
@@ -122,7 +123,7 @@ def array_results(equation: JaxprEqn, operands: Sequence[Texts], assign: Assign)
     if name in ("argmax", "argmin") and operands[0].ndim == 1:
         compare = "gt" if name == "argmax" else "lt"
         return [as_texts([_place_of(operands[0], str(avals[0].dtype), dtype, compare, assign)], ())]
-    if name == "dynamic_slice" and params["slice_sizes"] == (1,) and _is_table(operands[0]):
+    if name == "dynamic_slice" and params["slice_sizes"] == (1,) and is_table(operands[0]):
         index = str(avals[1].dtype)
         inside = f"np.{index}(0)", operands[1].item(), f"np.{index}({operands[0].size - 1})"
         text = f"{dtype}: {', '.join(operands[0])}"

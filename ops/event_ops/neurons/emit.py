@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from event_ops.codegen.emit import array_names, assignments, spelled
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.primitives import BY_SHARED, Target
-from event_ops.codegen.program import Operation
+from event_ops.codegen.program import Loop, Operation
 
 
 def step_lines(
@@ -20,31 +21,63 @@ def step_lines(
     states, of the spikes, and of what is observed; `drawn` are expressions of the last inputs, which have no
     arrays.
     """
-    states = neuron.positional
-    given = array_names(neuron)[states : len(neuron.places) - len(drawn)]
-    arrays = [*outputs[:states], *given]
-    shared, own = _divided(neuron, BY_SHARED in target.spellings)
-    once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
-    each = [f"x{k} = {a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL]
-    for k, number in enumerate(drawn, len(arrays)):
-        each.append(f"x{k} = np.{neuron.dtypes[k]}({number})")
-    writes = [f"{y}[i] = {x}" for y, x in zip(outputs, neuron.program.results, strict=True)]
+    step = parts_of(neuron, target, outputs, drawn)
+    each = [f"{x} = {place}" for x, place in step.loads.items()]
+    writes = [f"{place} = {x}" for place, x in step.writes]
     return (
-        spelled([*once, *assignments(shared, target)], target),
-        spelled([*each, *assignments(own, target), *writes], target),
+        spelled([*step.once, *assignments(step.shared, target)], target),
+        spelled([*each, *assignments(step.own, target), *writes], target),
     )
 
 
-def _divided(neuron: Traced, by_shared: bool) -> tuple[list[Operation], list[Operation]]:
+class Parts(NamedTuple):
+    """The parts of a step: lines and operations for all neurons, and what is read, done, written of neuron i.
+
+    differ: the names of what differs between neurons.
+    """
+
+    once: list[str]
+    shared: list[Operation | Loop]
+    loads: dict[str, str]
+    own: list[Operation | Loop]
+    writes: list[tuple[str, str]]
+    differ: set[str]
+
+
+def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()) -> Parts:
+    """Return the parts of a step, of what `step_lines` is given."""
+    states = neuron.positional
+    given = array_names(neuron)[states : len(neuron.places) - len(drawn)]
+    arrays = [*outputs[:states], *given]
+    differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
+    shared, own = _divided(neuron.program.operations, differ, BY_SHARED in target.spellings)
+    once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
+    loads = {f"x{k}": f"{a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL}
+    for k, number in enumerate(drawn, len(arrays)):
+        loads[f"x{k}"] = f"np.{neuron.dtypes[k]}({number})"
+    writes = [(f"{y}[i]", x) for y, x in zip(outputs, neuron.program.results, strict=True)]
+    return Parts(once, shared, loads, own, writes, differ)
+
+
+def _divided(
+    operations: Sequence[Operation | Loop], differ: set[str], by_shared: bool
+) -> tuple[list[Operation | Loop], list[Operation | Loop]]:
     """Return the operations whose results are the same for all neurons, and the others.
 
-    by_shared: quotients of a neuron's value by a shared one have a primitive of their own.
+    differ: the names of what differs, to which those of the others are added. by_shared: quotients of a
+    neuron's value by a shared one have a primitive of their own.
     """
-    differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
-    shared: list[Operation] = []
-    own: list[Operation] = []
-    for operation in neuron.program.operations:
-        if differ.isdisjoint(operation.operands):
+    shared: list[Operation | Loop] = []
+    own: list[Operation | Loop] = []
+    for operation in operations:
+        if isinstance(operation, Loop):
+            _, of_neuron, places = loop_divided(operation, differ, by_shared)
+            if of_neuron or len(places) < len(operation.carried):
+                differ.update(operation.results)
+                own.append(operation)
+            else:
+                shared.append(operation)
+        elif differ.isdisjoint(operation.operands):
             shared.append(operation)
         else:
             differ.add(operation.result)
@@ -53,3 +86,18 @@ def _divided(neuron: Traced, by_shared: bool) -> tuple[list[Operation], list[Ope
                 operation = replace(operation, primitive=BY_SHARED)
             own.append(operation)
     return shared, own
+
+
+def loop_divided(
+    loop: Loop, differ: set[str], by_shared: bool
+) -> tuple[list[Operation | Loop], list[Operation | Loop], list[int]]:
+    """Return the body of a loop in the same way, and the places of what it carries that all neurons share."""
+    own = {k for k, x in enumerate(loop.start) if x in differ}
+    while True:
+        inside = differ | {loop.carried[k] for k in own}
+        divided = _divided(loop.body, inside, by_shared)
+        found = own | {k for k, x in enumerate(loop.after) if x in inside}
+        if found == own:
+            differ |= inside
+            return *divided, [k for k in range(len(loop.carried)) if k not in own]
+        own = found

@@ -12,9 +12,10 @@ from numba import prange
 
 from event_ops.catalog.spike_compact.numba_cpu import finish, joined, list_part, lists_of
 from event_ops.checks.arrays import reaches
-from event_ops.codegen.emit import array_names, defined, function_source, tables_of, tuple_of
+from event_ops.codegen.emit import array_names, assignments, defined, function_source, tables_of, tuple_of
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.primitives import NUMBA_LOOPS
+from event_ops.codegen.program import Loop, walk
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.division import over
 from event_ops.kernels.numba_cpu.events import flags_of
@@ -22,7 +23,8 @@ from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, draw_with
 from event_ops.kernels.numba_cpu.select import select
-from event_ops.neurons.emit import step_lines
+from event_ops.neurons.emit import parts_of, step_lines
+from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
 
 # A step of fewer operations takes less time than a parallel launch.
@@ -49,10 +51,8 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     spikes = outputs[neuron.positional] if neuron.count > neuron.positional else ""
     words = ["seed", "time", "first", "table"] if noise else []
     inputs = [*arrays[neuron.positional :], *words]
-    drawn = [f"numbers{k}[i - begin{k}]" for k in range(len(noise))]
-    shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, drawn)
     unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
-    body = [f"{tuple_of(outputs)} = states", *unpacked, *shared, *_loop(own, len(noise))]
+    body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath=CONTRACT)
@@ -79,22 +79,35 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **_OUTSIDE))
 
 
-def _loop(own: Sequence[str], drawn: int) -> list[str]:
-    """Return the loop over neurons; those that draw numbers go by so many as stay in the nearest cache."""
-    if not drawn:
-        return ["for i in range(np.uintp(low), np.uintp(high)):", *(f"    {line}" for line in own)]
-    rooms = [f"numbers{k} = np.empty(ROOM, np.float32)" for k in range(drawn)]
+def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
+    """Return what is done once, and the loops over neurons.
+
+    Those that draw numbers, or take turns, go by as many neurons as stay in the nearest cache.
+    """
+    numbers = [f"numbers{k}[i - begin{k}]" for k in range(drawn)]
+    takes_turns = any(isinstance(x, Loop) for x in neuron.program.operations)
+    if not takes_turns:
+        shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, numbers)
+        own = [f"    {line}" for line in own]
+        if not drawn:
+            return [*shared, "for i in range(np.uintp(low), np.uintp(high)):", *own]
+        rooms, block, each = [], "AT_ONCE", ["for i in range(start, end):", *own]
+    else:
+        parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
+        passes = Passes(parts.own, parts.differ, parts.loads, parts.writes, NUMBA_LOOPS)
+        shared = [*parts.once, *assignments(parts.shared, NUMBA_LOOPS)]
+        rooms, block, each = passes.rooms(), f"np.uintp({passes.neurons})", passes.lines()
     draws = [
-        f"    begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"
+        f"begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"
         for k in range(drawn)
     ]
     return [
+        *shared,
         *rooms,
-        "for start in range(np.uintp(low), np.uintp(high), AT_ONCE):",
-        "    end = min(start + AT_ONCE, np.uintp(high))",
-        *draws,
-        "    for i in range(start, end):",
-        *(f"        {line}" for line in own),
+        *(f"numbers{k} = np.empty(ROOM, np.float32)" for k in range(drawn)),
+        f"for start in range(np.uintp(low), np.uintp(high), {block}):",
+        f"    end = min(start + {block}, np.uintp(high))",
+        *(f"    {line}" for line in (*draws, *each)),
     ]
 
 
@@ -110,8 +123,8 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
-    names = [operation.primitive for operation in neuron.program.operations]
-    cost = sum(1 if name in _CHEAP else _OF_A_FUNCTION for name in names) + _OF_A_FUNCTION * len(noise)
+    each = [(1 if x.primitive in _CHEAP else _OF_A_FUNCTION, n) for x, n in walk(neuron.program.operations)]
+    cost = sum(one * times for one, times in each) + _OF_A_FUNCTION * len(noise)
     large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
     aliases = {k: k for k in range(neuron.positional)}
     listed = len(outs) > neuron.count
