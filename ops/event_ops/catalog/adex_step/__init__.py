@@ -1,1 +1,1 @@
-"""The operator `adex_step`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `adex_step`: op.py defines it, and says what it computes."""

@@ -1,21 +1,24 @@
-"""The operator `adex_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `adex_step`: checks, and the step of one neuron, which kernels are compiled from."""
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
 from event_ops.checks.arrays import is_known
 from event_ops.checks.neuron import check_count, per_neuron
-from event_ops.kernels.neurons import call_step, checked_state, leak_of, parameters_of, rate_of
+from event_ops.codegen.elementwise import call_term
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state, leak_of, parameters_of, rate_of
 from event_ops.kernels.reference.decay import decay_factor, is_constant
-from event_ops.kernels.reference.spiking import Surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised, unless_held
 
 
 def adex_step(
@@ -127,15 +130,95 @@ def adex_step(
         V_th=V_th, V_peak=V_peak, V_reset=V_reset, t_ref=t_ref, dt=dt, I_e=I_e,
     )  # fmt: skip
     part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / substeps
-    inputs = [
-        per_neuron("tau_syn_ex or dt", decay_factor(tau_syn_ex, part, states[0].dtype), states[0]),
-        per_neuron("tau_syn_in or dt", decay_factor(tau_syn_in, part, states[0].dtype), states[0]),
-        *(rate_of(p, p.C_m, substeps), rate_of(p, p.tau_w, substeps)),
-        *(p.g_L, leak_of(p), p.E_ex, p.E_in, p.Delta_T, p.V_th, p.a, p.E_L, p.b),
-        *(p.V_peak, p.V_reset, p.t_ref, p.dt),
-    ]
-    options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "backend": backend}
-    return call_step(kernel, states, inputs, surrogate=surrogate, **options)
+    variables = {
+        "decay_ex": per_neuron(
+            "tau_syn_ex or dt", decay_factor(tau_syn_ex, part, states[0].dtype), states[0]
+        ),
+        "decay_in": per_neuron(
+            "tau_syn_in or dt", decay_factor(tau_syn_in, part, states[0].dtype), states[0]
+        ),
+        "rate": rate_of(p, p.C_m, substeps),
+        "rate_w": rate_of(p, p.tau_w, substeps),
+        "leak": leak_of(p),
+        **{name: getattr(p, name) for name in _PARAMETERS},
+    }
+    spikes = np.dtype(np.int32) if count else np.dtype(bool) if surrogate is None else states[0].dtype
+    options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "surrogate": surrogate}
+    return call_term(kernel, of_neuron, states, variables, more=(spikes,), backend=backend, **options)
+
+
+_PARAMETERS: Final = (
+    "g_L", "E_ex", "E_in", "Delta_T", "V_th", "a", "E_L", "b", "V_peak", "V_reset", "t_ref", "dt"
+)  # fmt: skip
+
+
+def of_neuron(
+    V_m: jax.Array,
+    refractory: jax.Array,
+    g_ex: jax.Array,
+    g_in: jax.Array,
+    w: jax.Array,
+    *,
+    substeps: int,
+    count: bool,
+    surrogate: Surrogate | None,
+    **variables: jax.Array,
+) -> tuple[jax.Array, ...]:
+    """Integrate in substeps, unless held; at each, reset and hold a neuron that has passed V_peak."""
+    V_peak, t_ref, dt = (variables[name] for name in ("V_peak", "t_ref", "dt"))
+    idle, is_holding = is_held(refractory, dt), is_held(t_ref, dt)
+
+    def has_fired(tally: jax.Array) -> jax.Array:
+        return tally if tally.dtype == bool else V_peak < tally if surrogate else tally > 0
+
+    def substep(state: Any, _: None) -> tuple[Any, None]:
+        v, ex, into, w, tally = state
+        held = idle | (has_fired(tally) & is_holding)
+        later = ex * variables["decay_ex"], into * variables["decay_in"]
+        change = functools.partial(_changes, held, variables)
+        dV, dw = change(v, w, ex, into)
+        dV = jnp.where(held, 0, dV)
+        dV_end, dw_end = change(v + dV, w + dw, *later)
+        v, w = jnp.where(held, v, v + (dV + dV_end) / 2), w + (dw + dw_end) / 2
+        fired = (V_peak < v) & ~held
+        if surrogate:
+            tally = jnp.where(held | ~(tally < v), tally, v)
+        else:
+            tally = tally + fired.astype(tally.dtype) if count else tally | fired
+        v, w = jnp.where(fired, variables["V_reset"], v), jnp.where(fired, w + variables["b"], w)
+        return (v, *later, w, tally), None
+
+    highest = jnp.full_like(V_m, -jnp.inf)  # V of all substeps, whose surrogate is the derivative
+    none = highest if surrogate else jnp.zeros((), jnp.int32 if count else bool)
+    (v, ex, into, w, tally), _ = jax.lax.scan(substep, (V_m, g_ex, g_in, w, none), length=substeps)
+    spikes = crossings(tally, V_peak, surrogate) if surrogate else tally
+    w = raised(w, jnp.where(idle, 0, variables["b"]), spikes) if surrogate else w
+    left = jnp.where(idle, jnp.maximum(refractory - dt, 0), 0)
+    return v, jnp.where(has_fired(tally), t_ref, left), ex, into, w, spikes
+
+
+def _changes(
+    held: jax.Array,
+    membrane: dict[str, jax.Array],
+    v: jax.Array,
+    w: jax.Array,
+    g_ex: jax.Array,
+    g_in: jax.Array,
+) -> tuple[jax.Array, jax.Array]:
+    """Return the changes of V, unless it is held, and of w in a substep."""
+    p = SimpleNamespace(**membrane)
+    v = jnp.where(p.V_peak < v, p.V_peak, v)
+    inputs = v, w, g_ex, g_in, p.rate, p.g_L, p.leak, p.E_ex, p.E_in, p.Delta_T, p.V_th
+    return unless_held(held, _rise, *inputs), p.rate_w * (p.a * (v - p.E_L) - w)
+
+
+def _rise(
+    v: Any, w: Any, g_ex: Any, g_in: Any, rate: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, Delta_T: Any,
+    V_th: Any,
+) -> jax.Array:  # fmt: skip
+    """Return the change of V at these slopes."""
+    upstroke = g_L * Delta_T * jnp.exp((v - V_th) / Delta_T)
+    return rate * (leak - g_L * v + upstroke - w + g_ex * (E_ex - v) + g_in * (E_in - v))
 
 
 def _check_upstroke(V_peak: Any, V_th: Any, Delta_T: Any, dtype: Any) -> None:
@@ -151,6 +234,4 @@ def _check_upstroke(V_peak: Any, V_th: Any, Delta_T: Any, dtype: Any) -> None:
         )
 
 
-kernel = XLACustomKernel("adex_step")
-kernel.def_tags("neuron", "synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel = define_kernel("adex_step", "event_ops.neurons", "neuron", "synapse", "elementwise")
