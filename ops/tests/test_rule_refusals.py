@@ -86,7 +86,7 @@ WRONG_RULES = {
         lambda w: jnp.full(2000, w).sum(), ValueError, r"an array, float32\[2000\], of more than 1024",
     ),
     "many turns": (
-        lambda w: functools.reduce(lambda w, i: w / 2 + i, range(9999), w), ValueError, "of more than 4096 op",
+        lambda w: functools.reduce(lambda w, i: w / 2 + i, range(9999), w), ValueError, "of more than 4096",
     ),
     "a key": (random_with, ValueError, "draw numbers outside, one for each synapse"),
     "a branch": (

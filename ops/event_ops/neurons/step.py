@@ -186,7 +186,8 @@ def neuron_step(
         integrate: `integrate(V_m, ..., *, I_syn, ...)` returns the new states, one or a tuple. It may use
             arithmetic, comparisons, `jnp.where`, `jnp.select`, `jnp.exp` and other functions of scalars, and
             what is made of them in JAX; `jax.lax.cond`, of which both branches are computed; loops of a known
-            number of turns, which are written out; arrays of at most 1024 numbers, as for `jnp.interp`.
+            number of turns, such as substeps by `jax.lax.fori_loop`; arrays of at most 1024 numbers, as for
+            `jnp.interp`. What is written out may have 4096 operations; loops of more than 64 stay loops.
         threshold: returns a number that is above 0 where the neuron spikes, such as `V_m - V_th`, or a flag,
             which no surrogate can be given to. It gets the states after integration.
         reset: returns the states after a spike, from those before; None: they stay.

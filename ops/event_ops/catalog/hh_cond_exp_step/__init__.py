@@ -1,1 +1,1 @@
-"""The operator `hh_cond_exp_step`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `hh_cond_exp_step`: op.py defines it, and says what it computes."""

@@ -1,18 +1,23 @@
-"""The operator `hh_cond_exp_step`: checks, backends; its derivatives are those of the reference."""
+"""The operator `hh_cond_exp_step`: checks, and the step of one neuron, which kernels are compiled from."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
 from event_ops.checks.inputs import in_dtype
 from event_ops.checks.neuron import check_count
-from event_ops.kernels.neurons import call_step, checked_state, fading_of, leak_of, parameters_of, rate_of
+from event_ops.codegen.elementwise import call_step
+from event_ops.codegen.operators import define_kernel
+from event_ops.kernels.neurons import checked_state, fading_of, leak_of, parameters_of, rate_of
 from event_ops.kernels.reference.decay import is_constant
-from event_ops.kernels.reference.spiking import Surrogate
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.membrane import relax
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, unless
 
 
 def hh_cond_exp_step(
@@ -116,14 +121,71 @@ def hh_cond_exp_step(
     part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / count
     decay_ex, mean_ex, _ = fading_of("tau_syn_ex", tau_syn_ex, part, states[0])
     decay_in, mean_in, _ = fading_of("tau_syn_in", tau_syn_in, part, states[0])
-    inputs = [
-        *(decay_ex, decay_in, mean_ex, mean_in),
-        *(p.g_L, leak_of(p), p.E_ex, p.E_in, rate_of(p, p.C_m, count)),
-        *(p.g_Na, p.E_Na, p.g_K, p.E_K, p.V_T, rate_of(p, in_dtype(2, p.dt.dtype), count), p.t_ref, p.dt),
-    ]
-    return call_step(kernel, states, inputs, substeps=count, surrogate=surrogate, backend=backend)
+    # In the order in which the kernel for CPUs takes them.
+    variables = {
+        **{"decay_ex": decay_ex, "decay_in": decay_in, "mean_ex": mean_ex, "mean_in": mean_in},
+        **{"g_L": p.g_L, "leak": leak_of(p), "E_ex": p.E_ex, "E_in": p.E_in},
+        **{"rate": rate_of(p, p.C_m, count), "g_Na": p.g_Na, "E_Na": p.E_Na, "g_K": p.g_K, "E_K": p.E_K},
+        **{"V_T": p.V_T, "half": rate_of(p, in_dtype(2, p.dt.dtype), count), "t_ref": p.t_ref, "dt": p.dt},
+    }
+    options = {"substeps": count, "surrogate": surrogate, "backend": backend}
+    return call_step(kernel, of_neuron, states, variables, **options)
 
 
-kernel = XLACustomKernel("hh_cond_exp_step")
-kernel.def_tags("neuron", "synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+def of_neuron(
+    V_m: jax.Array,
+    refractory: jax.Array,
+    g_ex: jax.Array,
+    g_in: jax.Array,
+    Act_m: jax.Array,
+    Inact_h: jax.Array,
+    Act_n: jax.Array,
+    *,
+    substeps: int,
+    surrogate: Surrogate | None,
+    **variables: jax.Array,
+) -> tuple[jax.Array, ...]:
+    """Integrate in substeps; spike at a maximum, unless one was seen within the refractory time."""
+    p = SimpleNamespace(**variables)
+
+    def substep(state: Any, _: None) -> tuple[Any, None]:
+        v, ex, into, *gates = state
+        m, h, n = _gates(v - p.V_T, gates[0], gates[1], gates[2], p.half)
+        sodium, potassium = p.g_Na * m * m * m * h, p.g_K * n * n * n * n
+        g, driven = p.g_L + sodium + potassium, p.leak + sodium * p.E_Na + potassium * p.E_K
+        v = relax(v, ex * p.mean_ex, into * p.mean_in, g, driven, p.E_ex, p.E_in, p.rate)
+        return (v, ex * p.decay_ex, into * p.decay_in, *_gates(v - p.V_T, m, h, n, p.half)), None
+
+    start = V_m, g_ex, g_in, Act_m, Inact_h, Act_n
+    (v, ex, into, *gates), _ = jax.lax.scan(substep, start, length=substeps)
+    held = is_held(refractory, p.dt)
+    spikes = crossings(v, p.V_T + 30, surrogate)
+    spikes = jnp.where(held | ~(V_m > v), jnp.zeros((), spikes.dtype), spikes)
+    left = jnp.where(held, jnp.maximum(refractory - p.dt, 0), 0)
+    return v, jnp.where(spikes.astype(bool), p.t_ref, left), ex, into, *gates, spikes
+
+
+def _linoid(x: jax.Array) -> jax.Array:
+    """x / (exp(x) - 1), near 0 by its series."""
+    near, y = jnp.abs(x) < 0.3, x * x
+    series = 1 - x / 2 + y * (1 / 12 - y * (1 / 720 - y * (1 / 30240 - y * (1 / 1209600 - y / 47900160))))
+    apart = unless(near, x)  # of the quotient, which is 0 / 0 at 0, no derivative passes
+    return jnp.where(near, series, apart / (jnp.exp(apart) - 1))
+
+
+def _toward(x: jax.Array, alpha: jax.Array, beta: jax.Array, time: jax.Array) -> jax.Array:
+    """Return a gate after so much time with constant rates."""
+    end = alpha / (alpha + beta)
+    return end + (x - end) * jnp.exp(-(alpha + beta) * time)
+
+
+def _gates(v: jax.Array, m: jax.Array, h: jax.Array, n: jax.Array, time: jax.Array) -> tuple[jax.Array, ...]:
+    return (
+        _toward(m, 1.28 * _linoid((13 - v) / 4), 1.4 * _linoid((v - 40) / 5), time),
+        _toward(h, 0.128 * jnp.exp((17 - v) / 18), 4 / (1 + jnp.exp((40 - v) / 5)), time),
+        _toward(n, 0.16 * _linoid((15 - v) / 5), 0.5 * jnp.exp((10 - v) / 40), time),
+    )
+
+
+kernel = define_kernel("hh_cond_exp_step", "event_ops.neurons", "neuron", "synapse", "elementwise")
+kernel.def_numba_kernel("event_ops.catalog.hh_cond_exp_step.numba_cpu:build")
