@@ -220,7 +220,9 @@ class _Flat:
             name = f"{self.names}{len(self.operations)}"
             results = tuple(f"{name}_{k}" for k in moving)
             unique = {x: f"{name}_{x}" for x in (*loop[0], *_names_in(key[1]))}
-            self.operations[key] = _renamed(Loop(turns, *loop[:3], key[1], loop[3], results), unique)
+            self.operations[key] = _renamed(
+                Loop(turns, loop[0], loop[1], loop[2], key[1], loop[3], results), unique
+            )
             self.local |= {*results}
         made: Any = self.operations[key]
         found = {**known, **dict(zip(moving, made.results, strict=True))}

@@ -99,5 +99,5 @@ def loop_divided(
         found = own | {k for k, x in enumerate(loop.after) if x in inside}
         if found == own:
             differ |= inside
-            return *divided, [k for k in range(len(loop.carried)) if k not in own]
+            return divided[0], divided[1], [k for k in range(len(loop.carried)) if k not in own]
         own = found

@@ -100,7 +100,7 @@ class Passes:
             if not any(inputs.get(place) in one.read for one in each[first + 1 :]):
                 self.outputs[name] = place
 
-    def _divided(self, operations: Sequence[Operation | Loop]) -> list[_Pass | _Turns]:
+    def _divided(self, operations: Sequence[Operation | Loop]) -> tuple[*tuple[_Pass | _Turns, ...], _Pass]:
         """Return operations of which all differ between neurons as passes; the last is a plain one."""
         passes: list[_Pass | _Turns] = []
         last = _Pass()
@@ -109,16 +109,16 @@ class Passes:
                 last.operations.append(operation)
                 continue
             shared, own, places = loop_divided(operation, self.differ, True)
-            inner = self._divided(own)
+            *before, behind = self._divided(own)
             carried = [k for k in range(len(operation.carried)) if k not in places]
             for k in carried:
                 name = operation.carried[k]
                 last.stores.append((name, operation.start[k]))
-                inner[-1].stores.append((name, operation.after[k]))
+                behind.stores.append((name, operation.after[k]))
                 self.same[operation.results[k]] = name
-            passes += [last, _Turns(operation, shared, inner, places)]
+            passes += [last, _Turns(operation, shared, [*before, behind], places)]
             last = _Pass()
-        return [*passes, last]
+        return *passes, last
 
     def rooms(self) -> list[str]:
         """Return the lines that make the arrays of rows."""
@@ -133,9 +133,8 @@ class Passes:
         return self._lines(self.passes)
 
     def _lines(self, passes: Sequence[_Pass | _Turns]) -> list[str]:
-        return [
-            line for one in passes for line in (self._pass if isinstance(one, _Pass) else self._turns)(one)
-        ]
+        each = (self._pass(one) if isinstance(one, _Pass) else self._turns(one) for one in passes)
+        return [line for lines in each for line in lines]
 
     def _turns(self, turns: _Turns) -> list[str]:
         loop, places = turns.loop, turns.places
@@ -161,7 +160,7 @@ class Passes:
         ]
         stores = [(self._row(name), name) for name in made if self._row(name)]
         stores += [(self._row(y) or y, x) for y, x in one.stores]
-        here = {x: self._row(x) for x in reads} | self.loads  # what stays there is not moved
+        here = {x: self._row(x) for x in reads} | dict(self.loads)  # what stays there is not moved
         written = [f"{place} = {x}" for place, x in stores if place != here.get(x)]
         if not written:
             return []

@@ -144,7 +144,8 @@ def adex_step(
     }
     spikes = np.dtype(np.int32) if count else np.dtype(bool) if surrogate is None else states[0].dtype
     options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "surrogate": surrogate}
-    return call_term(kernel, of_neuron, states, variables, more=(spikes,), backend=backend, **options)
+    after: Any = call_term(kernel, of_neuron, states, variables, more=(spikes,), backend=backend, **options)
+    return after
 
 
 _PARAMETERS: Final = (

@@ -128,7 +128,7 @@ def hh_cond_exp_step(
         **{"rate": rate_of(p, p.C_m, count), "g_Na": p.g_Na, "E_Na": p.E_Na, "g_K": p.g_K, "E_K": p.E_K},
         **{"V_T": p.V_T, "half": rate_of(p, in_dtype(2, p.dt.dtype), count), "t_ref": p.t_ref, "dt": p.dt},
     }
-    options = {"substeps": count, "surrogate": surrogate, "backend": backend}
+    options: dict[str, Any] = {"substeps": count, "surrogate": surrogate, "backend": backend}
     return call_step(kernel, of_neuron, states, variables, **options)
 
 
