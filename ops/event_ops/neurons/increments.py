@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from event_ops.codegen.program import Program
+from event_ops.codegen.program import Loop, Program
 from event_ops.codegen.refusals import Source
 
 # Returns the states after a spike, from those before and the variables.
@@ -31,6 +31,9 @@ def _sums_with(name: str, program: Program) -> set[str]:
     """Return the results that are the value of this name, plus or minus what does not depend on it."""
     sums, dependent = {name}, {name}
     for operation in program.operations:
+        if isinstance(operation, Loop):  # of whose results none is known to be a sum
+            dependent.update(operation.results)
+            continue
         if dependent.isdisjoint(operation.operands):
             continue
         dependent.add(operation.result)
