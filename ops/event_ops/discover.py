@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from event_ops import catalog
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Case, InvalidCall, OperatorCases, Rounding
 from event_ops.cases.bench import Bench
 from ffi_bridge import XLACustomKernel
 
@@ -55,16 +56,27 @@ def operators() -> tuple[Operator, ...]:
 
 def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
-    cases = importlib.import_module(f"{catalog.__name__}.{name}.cases")
-    oracle = importlib.import_module(f"{catalog.__name__}.{name}.oracle")
-    return Operator(
-        name=name,
-        function=getattr(op, name),
-        kernel=op.kernel,
-        dtypes=cases.DTYPES,
-        cases=cases.CASES,
-        invalid_calls=cases.INVALID_CALLS,
-        oracle=getattr(oracle, name),
-        rounding=cases.ROUNDING,
-        bench=getattr(cases, "BENCH", Bench()),
+    family = catalog.FAMILIES.get(name)
+    oracle = _oracle(name, family)
+    return Operator(name, getattr(op, name), op.kernel, oracle=oracle, **_cases(name, family)._asdict())
+
+
+def _cases(name: str, family: str | None) -> OperatorCases:
+    """Return the cases that the operator's folder has, or of its name those of its family."""
+    if not _has(name, "cases"):
+        return getattr(importlib.import_module(f"event_ops.cases.{family}"), name)
+    own = importlib.import_module(f"{catalog.__name__}.{name}.cases")
+    return OperatorCases(
+        own.DTYPES, own.CASES, own.INVALID_CALLS, own.ROUNDING, getattr(own, "BENCH", Bench())
     )
+
+
+def _oracle(name: str, family: str | None) -> Callable[..., Any]:
+    """Return the oracle that the operator's folder has, or of its name that of its family."""
+    own = f"{catalog.__name__}.{name}.oracle"
+    place = own if _has(name, "oracle") else f"event_ops.kernels.oracle.{family}"
+    return getattr(importlib.import_module(place), name)
+
+
+def _has(name: str, file: str) -> bool:
+    return importlib.util.find_spec(f"{catalog.__name__}.{name}.{file}") is not None

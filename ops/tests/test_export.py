@@ -8,12 +8,16 @@ import sys
 import numpy as np
 import pytest
 
+from event_ops import catalog
 from event_ops.discover import operators
 from ffi_bridge.identity.fingerprint import fingerprint
 
 pytestmark = pytest.mark.promise(9)
 # Family -> the module that makes its kernels, and for which threads.
-MAKERS = {"scatter": ("into_target", (False, True)), "segment": ("segments", ("one", "all", "sorted"))}
+MAKERS = {
+    "scatter": ("target_kernel", (False, True)),
+    "segment": ("segment_kernel", ("one", "all", "sorted")),
+}
 
 EXPORT = """
 import sys
@@ -66,23 +70,25 @@ def test_every_operator_exported_here_is_called_elsewhere(tmp_path, monkeypatch)
 
 def kernels_of(name):
     """The kernels in an operator's module, or some that its family makes on demand."""
-    module = importlib.import_module(f"event_ops.catalog.{name}.numba_cpu")
+    family = catalog.FAMILIES.get(name)
+    own = f"event_ops.catalog.{name}.numba_cpu"
+    module = importlib.import_module(own if family is None else f"event_ops.kernels.numba_cpu.{family}")
     found = {key: value for key, value in vars(module).items() if hasattr(value, "py_func")}
-    family, _, how = name.partition("_")
-    if not found and family in MAKERS:
-        room, threads = MAKERS[family]
-        make = importlib.import_module(f"event_ops.kernels.numba_cpu.{room}").kernel
-        how = "add" if how == "sum" else how
+    what, _, how = name.partition("_")
+    if family == "at_places":
+        maker, threads = MAKERS[what]
+        make, how = getattr(module, maker), "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
     if not found and how == "input":
         make = importlib.import_module("event_ops.kernels.numba_cpu.noise").kernel_with
-        found = {large: make(family, 0, True, large) for large in (False, True)}
+        found = {large: make(what, 0, True, large) for large in (False, True)}
     return found
 
 
 def has_kernels(operator):
     """Return whether an operator's kernels are its own; test_plasticity_rules looks at those of rules."""
-    return operator.kernel.backends["cpu"]["numba_cpu"].builder.startswith("event_ops.catalog.")
+    places = "event_ops.catalog.", "event_ops.kernels."
+    return operator.kernel.backends["cpu"]["numba_cpu"].builder.startswith(places)
 
 
 @pytest.mark.parametrize("name", [operator.name for operator in operators() if has_kernels(operator)])

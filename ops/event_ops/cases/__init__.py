@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from event_ops.cases.bench import Bench
 
 # Positional and keyword arguments of one call.
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -82,6 +84,16 @@ class InvalidCall:
     make: Callable[[], Arguments]
     error: type[Exception]
     match: str
+
+
+class OperatorCases(NamedTuple):
+    """Hold what tests and benchmarks know of an operator: see `event_ops.discover.Operator`."""
+
+    dtypes: tuple[str, ...]
+    cases: tuple[Case, ...]
+    invalid_calls: tuple[InvalidCall, ...]
+    rounding: Rounding | None
+    bench: Bench = Bench()
 
 
 def changes_to(arrays: Mapping[str, Any], **options: Any) -> Callable[..., Callable[[], Arguments]]:

@@ -70,7 +70,7 @@ def scatter_add(
 
 kernel = XLACustomKernel("scatter_add")
 kernel.def_tags("scatter")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:

@@ -60,5 +60,5 @@ def scatter_max(
 
 kernel = XLACustomKernel("scatter_max")
 kernel.def_tags("scatter")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="at_places")
 kernel.def_jvp_rule(scatter_extremum_jvp(kernel))

@@ -74,7 +74,7 @@ def scatter_mul(
 
 kernel = XLACustomKernel("scatter_mul")
 kernel.def_tags("scatter")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 
 
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in_updates)

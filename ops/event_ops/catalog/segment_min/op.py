@@ -73,5 +73,5 @@ def segment_min(
 
 kernel = XLACustomKernel("segment_min")
 kernel.def_tags("scatter", "segment")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="at_places")
 kernel.def_jvp_rule(segment_extremum_jvp(kernel, "min"))

@@ -80,7 +80,7 @@ def segment_sum(
 
 kernel = XLACustomKernel("segment_sum")
 kernel.def_tags("scatter", "segment")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
 
 

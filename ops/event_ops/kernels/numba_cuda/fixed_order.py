@@ -85,11 +85,6 @@ def event_sums(
     return get_operator("csr_event_matvec")(data, indices, indptr, events, outs=outs, **static)
 
 
-def depends_on_order(outs: jax.ShapeDtypeStruct) -> bool:
-    """Return whether sums depend on their order: sums of integers do not, and empty ones do not."""
-    return outs.dtype.kind in "fc" and outs.size > 0
-
-
 def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> Any:
     """Return A.T as (indices, indptr, permutation): entry k of A.T is entry permutation[k] of A."""
     (nse,) = indices.shape

@@ -1,4 +1,4 @@
-"""Many threads that update one array at once: with rows of active events, or at unchecked indices."""
+"""Many threads that add to one array at once, such as rows of active events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import warp as wp
 
-from event_ops.kernels.warp.access import Array, Array2d, bounded, is_active, place, weight_at
+from event_ops.kernels.warp.access import Array, bounded, is_active, place, weight_at
 from ffi_bridge import warp_kernel
 
 IN_ORDER = np.zeros(0, np.int32)  # the permutation of entries whose weights are in their own order
@@ -52,94 +52,3 @@ def add_event_rows(y: jax.Array, data: Any, indices: Any, indptr: Any, events: A
     return run(weights, IN_ORDER, indices, indptr, events.reshape(-1, 1), True, y.reshape(-1, 1)).reshape(
         y.shape
     )
-
-
-@wp.func
-def scatter_place(index: Any, size: wp.int32, clip: bool, from_end: bool) -> wp.int32:
-    """Return the place of an index in [0, size), or -1; with `clip` the nearest end, unless size is 0."""
-    wide = wp.int64(index)
-    extent = wp.int64(size)
-    if index < type(index)(0):
-        if from_end:
-            wide += extent
-    elif wide < wp.int64(0):  # an unsigned index too large for int64
-        wide = extent
-    if clip:
-        wide = wp.clamp(wide, wp.int64(0), extent - wp.int64(1))
-    if wide < wp.int64(0) or wide >= extent:
-        return -1
-    return wp.int32(wide)
-
-
-@wp.func
-def update_at(updates: Array2d, k: wp.int32, c: wp.int32) -> Any:
-    """Return update k in column c; a single one for all has one row and one column."""
-    return updates[wp.min(k, updates.shape[0] - 1), wp.min(c, updates.shape[1] - 1)]
-
-
-@wp.kernel(enable_backward=False)
-def add_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
-    k, c = wp.tid()
-    j = scatter_place(indices[k], y.shape[0], clip, from_end)
-    if j >= 0:
-        wp.atomic_add(y, j, c, y.dtype(update_at(updates, k, c)))
-
-
-@wp.kernel(enable_backward=False)
-def max_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
-    k, c = wp.tid()
-    j = scatter_place(indices[k], y.shape[0], clip, from_end)
-    if j >= 0:
-        wp.atomic_max(y, j, c, update_at(updates, k, c))
-
-
-@wp.kernel(enable_backward=False)
-def min_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
-    k, c = wp.tid()
-    j = scatter_place(indices[k], y.shape[0], clip, from_end)
-    if j >= 0:
-        wp.atomic_min(y, j, c, update_at(updates, k, c))
-
-
-@wp.kernel(enable_backward=False)
-def mul_at_places(indices: Array, updates: Array2d, clip: bool, from_end: bool, y: Array2d):
-    """y *= updates where indices point; y holds the bits of numbers, as integers."""
-    k, c = wp.tid()
-    j = scatter_place(indices[k], y.shape[0], clip, from_end)
-    if j >= 0:
-        update = update_at(updates, k, c)
-        guess = wp.cast(type(update)(1), y.dtype)
-        found = wp.atomic_cas(y, j, c, guess, wp.cast(update, y.dtype))
-        while found != guess:
-            guess = found
-            product = wp.cast(guess, updates.dtype) * update
-            found = wp.atomic_cas(y, j, c, guess, wp.cast(product, y.dtype))
-
-
-AT_PLACES = {"add": add_at_places, "max": max_at_places, "min": min_at_places, "mul": mul_at_places}
-
-
-def scatter(how: str, mode: str, from_end: bool, _ascending: bool = False) -> Callable[..., jax.Array]:
-    """Return `(target, indices, updates) -> y` by "add", of integers "max" or "min", of bits "mul".
-
-    Target and y may be the same memory.
-    """
-
-    def call(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
-        shape = (target.shape[0], target.shape[1] if target.ndim > 1 else 1)
-        into, rows = _widened(target.reshape(shape)), _widened(updates)
-        run = warp_kernel(
-            AT_PLACES[how],
-            jax.ShapeDtypeStruct(shape, into.dtype),
-            launch_dims=(indices.size, shape[1]),
-            in_out_argnames=["y"],
-        )
-        rows = rows.reshape((indices.size, shape[1]) if updates.ndim else (1, 1))
-        return run(indices, rows, mode == "clip", from_end, into).astype(target.dtype).reshape(target.shape)
-
-    return call
-
-
-def _widened(x: jax.Array) -> jax.Array:
-    """Return x with 32 bits or more, which atomics need; integers wrap round to the same results."""
-    return x.astype(jnp.int32) if x.dtype.itemsize < 4 else x

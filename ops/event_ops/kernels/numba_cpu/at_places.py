@@ -1,9 +1,9 @@
-"""Reductions of segments: on one thread for little data, else on all; sorted ids divide it between them."""
+"""Updates combined at places, of segments and into a target: on one thread if they are few, else on all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.combine import COMBINE
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from event_ops.kernels.numba_cpu.scatter import (
+    counted,
+    counted_nearest,
     plain,
     plain_nearest,
     refuse_outside,
@@ -24,6 +26,36 @@ from event_ops.kernels.reference.neutral import accumulated_in, neutral
 from ffi_bridge import numba_kernel
 
 PLACES = {"drop": plain, "clip": plain_nearest, "error": plain}
+PLACES_FROM_END = {"drop": counted, "clip": counted_nearest, "error": counted}
+
+
+@cache
+def target_kernel(how: str, dtype: Any, mode: str, large: bool) -> Any:
+    """Return the kernel for one mode; target and y are the same memory, which XLA copies first if it must."""
+    place, strict = PLACES_FROM_END[mode], mode == "error"
+    combine, value = COMBINE[how], neutral(how, dtype)
+
+    def scatter_into(target: Any, indices: Any, updates: Any, y: Any) -> None:
+        if strict:
+            refuse_outside(indices, y.shape[0], place)
+        scatter(y, indices, updates, 0, indices.size, place, combine)
+
+    def scatter_into_parallel(target: Any, indices: Any, updates: Any, y: Any) -> None:
+        if strict:
+            refuse_outside(indices, y.shape[0], place)
+        scatter_parallel(y, indices, updates, place, combine, value)
+
+    return njit(parallel=True)(scatter_into_parallel) if large else njit(scatter_into)
+
+
+def into_target(how: str, *, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
+    """Return the scatter by "add", "max", "min" or "mul" as a function of arrays."""
+
+    def call(target: Any, indices: Any, updates: Any) -> Any:
+        chosen = target_kernel(how, outs.dtype, mode, reaches(indices.size, MIN_PARALLEL))
+        return numba_kernel(chosen, outs, input_output_aliases={0: 0})(target, indices, updates)
+
+    return call
 
 
 @njit
@@ -82,7 +114,7 @@ def wider(dtype: Any) -> tuple[Any, Any]:
 
 
 @cache
-def kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
+def segment_kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
     """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
     wide = accumulated_in(dtype) if how == "add" else np.dtype(dtype)
     place, combine, value = PLACES[mode], COMBINE[how], neutral(how, dtype)
@@ -116,17 +148,18 @@ def kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
     return njit(parallel=True)(reduce_segments_sorted if threads == "sorted" else reduce_segments_parallel)
 
 
-def segments(how: str) -> Callable[..., Any]:
-    """Return the builder of the reduction of segments by "add", "max" or "min"."""
+def of_segments(how: str, *, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
+    """Return the reduction of segments by "add", "max" or "min" as a function of arrays."""
 
-    def build(*, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:
-        """Return the function of arrays: on one thread, or on all for many ids."""
+    def call(data: Any, segment_ids: Any) -> Any:
+        many = reaches(segment_ids.size, MIN_PARALLEL)
+        threads = ("sorted" if indices_are_sorted else "all") if many else "one"
+        return numba_kernel(segment_kernel(how, outs.dtype, mode, threads), outs)(data, segment_ids)
 
-        def call(data: Any, segment_ids: Any) -> Any:
-            many = reaches(segment_ids.size, MIN_PARALLEL)
-            threads = ("sorted" if indices_are_sorted else "all") if many else "one"
-            return numba_kernel(kernel(how, outs.dtype, mode, threads), outs)(data, segment_ids)
+    return call
 
-        return call
 
-    return build
+scatter_add, scatter_mul = partial(into_target, "add"), partial(into_target, "mul")
+scatter_min, scatter_max = partial(into_target, "min"), partial(into_target, "max")
+segment_sum = partial(of_segments, "add")
+segment_min, segment_max = partial(of_segments, "min"), partial(of_segments, "max")

@@ -1,5 +1,0 @@
-"""`scatter_max` in pure JAX: its definition."""
-
-from event_ops.kernels.reference.extrema import extrema_in_target, in_jax
-
-build = extrema_in_target("scatter_max", "max", in_jax)

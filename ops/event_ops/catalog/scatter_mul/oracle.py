@@ -1,8 +1,0 @@
-import numpy as np
-
-from event_ops.kernels.oracle import wide
-from event_ops.kernels.oracle.at_places import combined
-
-
-def scatter_mul(target, indices, updates, *, mode="drop"):
-    return combined(np.multiply, wide(target), indices, wide(updates), mode, from_end=True)

@@ -1,5 +1,0 @@
-"""Segment minima on the CPU."""
-
-from event_ops.kernels.numba_cpu.segments import segments
-
-build = segments("min")
