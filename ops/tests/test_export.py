@@ -79,9 +79,10 @@ def kernels_of(name):
         maker, threads = MAKERS[what]
         make, how = getattr(module, maker), "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
-    if not found and how == "input":
-        make = importlib.import_module("event_ops.kernels.numba_cpu.noise").kernel_with
-        found = {large: make(what, 0, True, large) for large in (False, True)}
+    if family == "encodings":
+        found |= {"shared_compact": module.shared_compact()}
+    if family == "noise":
+        found = {large: module.kernel_with(what, 0, True, large) for large in (False, True)}
     return found
 
 

@@ -10,8 +10,8 @@ import scipy.stats
 from implemented import backends
 
 from event_ops import neuron_step, normal_input, poisson_input, uniform_input
-from event_ops.catalog.normal_input.oracle import normal_input as normal_oracle
 from event_ops.kernels.oracle.noise import normal
+from event_ops.kernels.oracle.noise import normal_input as normal_oracle
 from event_ops.kernels.reference.noise import PIECE_BITS, normal_table, normals
 from event_ops.neurons.step import kernel
 

@@ -89,4 +89,4 @@ def _check_std(std: Any) -> None:
 
 kernel = XLACustomKernel("normal_input")
 kernel.def_tags("synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="noise")

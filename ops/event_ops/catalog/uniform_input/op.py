@@ -65,4 +65,4 @@ def uniform_input(
 
 kernel = XLACustomKernel("uniform_input")
 kernel.def_tags("synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="noise")

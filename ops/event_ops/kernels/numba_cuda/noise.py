@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -92,3 +92,6 @@ def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callab
         return run(scale.reshape(-1), *words, base.reshape(-1))
 
     return call
+
+
+normal_input, uniform_input = partial(build_with, "normal"), partial(build_with, "uniform")

@@ -5,6 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from event_ops.kernels.oracle import wide
 from event_ops.kernels.oracle.generated import philox
 
 KEYS = {"normal": int.from_bytes(b"norm"), "uniform": int.from_bytes(b"unif")}
@@ -43,3 +44,14 @@ def numbers(n, distribution, seed, step, first=0, stream=0):
     """n numbers of a distribution, of the neurons from `first` on."""
     words = [word(int(first) + i, distribution, stream, int(step) % 2**32, int(seed)) for i in range(n)]
     return np.array(list(map(NUMBERS[distribution], words)))
+
+
+def normal_input(mean, std, seed, step, *, first=0, stream=0):
+    n = max(np.size(x) if np.ndim(x) else 0 for x in (mean, std))
+    return wide(mean) + wide(std) * numbers(n, "normal", seed, step, first, stream)
+
+
+def uniform_input(low, high, seed, step, *, first=0, stream=0):
+    n = max(np.size(x) if np.ndim(x) else 0 for x in (low, high))
+    u = numbers(n, "uniform", seed, step, first, stream)
+    return wide(low) + (wide(high) - wide(low)) * u

@@ -126,3 +126,9 @@ def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callab
         return base + scale * numbers.astype(base.dtype)
 
     return noise_input
+
+
+normal_input, uniform_input = (
+    functools.partial(build_with, "normal"),
+    functools.partial(build_with, "uniform"),
+)

@@ -1,7 +1,7 @@
 """Uniform and normal numbers in Warp, a neuron at a time: see kernels/reference/noise.py."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -83,3 +83,6 @@ def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callab
     """Return the function of arrays that adds numbers of a distribution."""
     run = warp_kernel(kernel_with(distribution, stream), outs, in_out_argnames=["y"])
     return lambda *arrays: run(*arrays[:-1], jnp.broadcast_to(arrays[-1], outs.shape))
+
+
+normal_input, uniform_input = partial(build_with, "normal"), partial(build_with, "uniform")
