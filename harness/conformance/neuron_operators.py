@@ -15,8 +15,8 @@ import numpy as np
 from event_ops import neuron_step
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
 from event_ops.cases.draw import Draw, drawn
-from event_ops.catalog.spike_compact.oracle import spike_compact
 from event_ops.discover import Operator
+from event_ops.kernels.oracle.encodings import spike_compact
 from event_ops.kernels.oracle.lif import each_neuron
 from event_ops.kernels.oracle.noise import numbers
 from event_ops.neurons.step import kernel

@@ -7,8 +7,8 @@ import pytest
 from neuron_operators import OPERATORS
 from reviewed import APART, assert_all_hold, assert_holds, parameters
 
-from event_ops.catalog.spike_compact.numba_cpu import finish
 from event_ops.codegen import function, primitives
+from event_ops.kernels.numba_cpu.encodings import finish
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.neurons import emit, model, numba_cpu
 from event_ops_harness.conformance.check import look_at

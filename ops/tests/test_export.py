@@ -79,8 +79,8 @@ def kernels_of(name):
         maker, threads = MAKERS[what]
         make, how = getattr(module, maker), "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
-    if family == "encodings":
-        found |= {"shared_compact": module.shared_compact()}
+    threads = [key for key in vars(module) if key.startswith(("parallel_", "shared_"))]
+    found |= {key: getattr(module, key)() for key in threads}
     if family == "noise":
         found = {large: module.kernel_with(what, 0, True, large) for large in (False, True)}
     return found

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
-from event_ops.catalog.spike_compact.numba_cpu import finish, joined, list_part, lists_of
 from event_ops.checks.arrays import reaches
 from event_ops.codegen.emit import array_names, assignments, defined, function_source, tables_of, tuple_of
 from event_ops.codegen.function import ALL, Traced
@@ -18,6 +17,7 @@ from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.codegen.program import Loop, walk
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.division import over
+from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lists_of
 from event_ops.kernels.numba_cpu.events import flags_of
 from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.catalog.spike_compact import numba_cuda as spike_compact
 from event_ops.codegen.emit import array_names, defined, function_source, tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.noise import NUMBERS
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
@@ -49,4 +49,4 @@ def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))
 
-    return with_list(call, spike_compact.build, outs[neuron.count :], neuron.positional)
+    return with_list(call, spike_compact, outs[neuron.count :], neuron.positional)

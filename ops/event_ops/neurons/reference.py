@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from event_ops.catalog.spike_compact import reference as spike_compact
 from event_ops.codegen.function import Traced
+from event_ops.kernels.reference.encodings import spike_compact
 from event_ops.kernels.reference.noise import numbers_of
 from event_ops.neurons.lists import Step, with_list
 
@@ -14,7 +14,7 @@ from event_ops.neurons.lists import Step, with_list
 def build(*, neuron: Traced, outs: Any, noise: Sequence[str] = (), **_: Any) -> Step:
     """Return the function of arrays, which is that of one neuron for each."""
     step = _with_noise(neuron.of_each, noise, outs[0]) if noise else neuron.of_each
-    return with_list(step, spike_compact.build, outs[neuron.count :], neuron.positional)
+    return with_list(step, spike_compact, outs[neuron.count :], neuron.positional)
 
 
 def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:

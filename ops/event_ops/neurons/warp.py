@@ -5,11 +5,11 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.catalog.spike_compact import warp as spike_compact
 from event_ops.codegen.emit import array_names, defined, function_source, tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
+from event_ops.kernels.warp.encodings import spike_compact
 from event_ops.kernels.warp.noise import NUMBERS
 from event_ops.neurons.emit import step_lines
 from event_ops.neurons.lists import Step, with_list
@@ -40,4 +40,4 @@ def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     changed = array_names(neuron)[: neuron.positional]
     step = warp_kernel(kernel(neuron, noise), outs[: neuron.count], in_out_argnames=changed)
-    return with_list(step, spike_compact.build, outs[neuron.count :], neuron.positional)
+    return with_list(step, spike_compact, outs[neuron.count :], neuron.positional)

@@ -36,4 +36,4 @@ def pack_events(events: ArrayLike, *, backend: str | None = None) -> jax.Array:
 
 kernel = XLACustomKernel("pack_events")
 kernel.def_tags("event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="encodings")

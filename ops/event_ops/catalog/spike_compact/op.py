@@ -59,4 +59,4 @@ def list_outs(size: int, capacity: int | None) -> tuple[jax.ShapeDtypeStruct, ja
 
 kernel = XLACustomKernel("spike_compact")
 kernel.def_tags("event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="encodings")

@@ -41,4 +41,4 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
 
 kernel = XLACustomKernel("unpack_events")
 kernel.def_tags("event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="encodings")

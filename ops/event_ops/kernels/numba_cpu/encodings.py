@@ -1,13 +1,14 @@
-"""Compacting spikes on the CPU: 64 neurons at a time; many neurons on all threads.
+"""Encodings of events on the CPU: flags as bits and back, and flags as ids; 64 neurons at a time.
 
-Listing takes a few microseconds. It is shared all the same, by threads that have the neurons which they also
-step: to read what another processor wrote, and to write there again in the next step, takes several times as
-long.
+Listing ids takes a few microseconds. Of many neurons it is shared all the same, by threads that have the
+neurons which they also step: to read what another processor wrote, and to write there again in the next step,
+takes several times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.packed_events import pack_into, unpack_into
 from ffi_bridge import numba_kernel
 
 MIN_PARALLEL = 1 << 15  # neurons
@@ -58,26 +60,48 @@ def finish(found: Any, size: Any, spike_ids: Any, num_spikes: Any) -> None:
 
 
 @njit
-def spike_compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
+def pack_words(events: Any, words: Any) -> None:
+    """Write the events as bits."""
+    pack_into(events, words.view(np.uint8))
+
+
+@njit
+def compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
+    """List the ids of spikes on one thread."""
     finish(active_ids(spikes, spike_ids), spikes.size, spike_ids, num_spikes)
 
 
-@njit(parallel=True)
-def spike_compact_shared(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
-    parts = num_threads()
-    lists, lengths = lists_of(spikes.size, parts, spike_ids)
-    for part in prange(parts):
-        low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
-        lengths[part] = list_part(spikes[low:high], low, lists[part])
-    finish(joined(lists, lengths, spike_ids), spikes.size, spike_ids, num_spikes)
+@cache
+def shared_compact() -> Any:
+    """Return the kernel for all threads."""
+
+    @njit(parallel=True)
+    def compact_on_threads(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
+        parts = num_threads()
+        lists, lengths = lists_of(spikes.size, parts, spike_ids)
+        for part in prange(parts):
+            low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
+            lengths[part] = list_part(spikes[low:high], low, lists[part])
+        finish(joined(lists, lengths, spike_ids), spikes.size, spike_ids, num_spikes)
+
+    return compact_on_threads
 
 
-def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many neurons."""
+def pack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of flags."""
+    return numba_kernel(pack_words, outs)
+
+
+def unpack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of words."""
+    return numba_kernel(unpack_into, outs)
+
+
+def spike_compact(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of spikes: on one thread, or on all for many neurons."""
 
     def call(spikes: Any) -> Any:
-        return numba_kernel(
-            spike_compact_shared if reaches(spikes.size, MIN_PARALLEL) else spike_compact, outs
-        )(spikes)
+        large = reaches(spikes.size, MIN_PARALLEL)
+        return numba_kernel(shared_compact() if large else compact, outs)(spikes)
 
     return call

@@ -1,7 +1,8 @@
-"""Compacting spikes on a GPU: warps pack and count the spikes of their parts, then store the ids.
+"""Encodings of events on a GPU: a thread has a word of 32 events, which its warp reads or writes together.
 
-The counts say where the ids of a part begin: each block sums those of the parts before its own, so that no
-block waits for another and no third launch is needed.
+To list ids, warps pack and count the spikes of their parts, then store the ids. The counts say where the ids
+of a part begin: each block sums those of the parts before its own, so that no block waits for another and no
+third launch is needed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.packed_events import packed_word_with
+from event_ops.kernels.numba_cuda.packed_events import packed_word_with, unpack_word
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     WARP,
@@ -23,21 +24,22 @@ from event_ops.kernels.numba_cuda.threads import (
     sum_over_team,
     sum_up_to,
 )
-from ffi_bridge import numba_cuda_callable
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 MAX_PARTS = 2048  # warps: enough to use all of the memory's bandwidth, few enough to sum up their counts
 AT_ONCE = 4  # words that a warp reads together: more would leave a GPU idle where there are few neurons
 
 total_of_warp, sum_of_block = sum_over(WARP), sum_over_team(BLOCK, 1, "i")
-packed_word = packed_word_with(AT_ONCE)
+packed_words, packed_word = packed_word_with(AT_ONCE), packed_word_with(WARP)
 
 
 @cuda.jit
 def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> None:
+    """Pack the spikes of a warp's part, and count them."""
     part, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
     count = 0
     for first in range(part * words_of_part, (part + 1) * words_of_part, AT_ONCE):
-        bits = packed_word(spikes, first, lane)
+        bits = packed_words(spikes, first, lane)
         count += cuda.popc(bits)
         if lane < AT_ONCE and first + lane < words.size:
             words[first + lane] = bits
@@ -50,6 +52,7 @@ def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> 
 def store_ids(
     words: Any, counts: Any, size: int, words_of_part: int, spike_ids: Any, num_spikes: Any
 ) -> None:
+    """Write the ids of a warp's part behind those of the parts before it."""
     of_warp = cuda.shared.array(WARPS, numba.int32)
     part, lane, first_part = cuda.grid(1) // WARP, cuda.laneid, cuda.blockIdx.x * WARPS
     before, total = np.int32(0), np.int32(0)
@@ -81,7 +84,38 @@ def store_ids(
         num_spikes[()] = total
 
 
-def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
+@cuda.jit
+def pack_words(events: Any, words: Any) -> None:
+    """Write the events as bits."""
+    word, lane = cuda.grid(1), cuda.laneid
+    bits = packed_word(events, word - lane, lane)  # every thread of a warp calls it
+    if word < words.size:
+        words[word] = bits
+
+
+@cuda.jit
+def unpack_words(words: Any, events: Any) -> None:
+    """Write the bits as events."""
+    word = cuda.grid(1)
+    bits = words[word] if word < words.size else np.uint32(0)
+    unpack_word(bits, events, word)  # every thread of a warp calls it
+
+
+def pack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of flags."""
+    return numba_cuda_kernel(pack_words, outs, grid=blocks_of(outs.size), block=BLOCK)
+
+
+def unpack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of words."""
+
+    def call(words: Any) -> Any:
+        return numba_cuda_kernel(unpack_words, outs, grid=blocks_of(words.size), block=BLOCK)(words)
+
+    return call
+
+
+def spike_compact(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one capacity."""
 
     def compact(spikes: Any, spike_ids: Any, num_spikes: Any, stream: Any) -> None:
