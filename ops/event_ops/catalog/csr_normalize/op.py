@@ -94,4 +94,4 @@ def csr_normalize(
 
 kernel = XLACustomKernel("csr_normalize")
 kernel.def_tags("sparse", "event-driven", "plasticity")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="row_changes")

@@ -108,4 +108,4 @@ def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any
 
 kernel = XLACustomKernel("csr_rewire")
 kernel.def_tags("sparse", "structure", "plasticity")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="row_changes")

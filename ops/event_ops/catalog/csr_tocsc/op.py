@@ -61,4 +61,4 @@ def csr_tocsc(
 
 kernel = XLACustomKernel("csr_tocsc")
 kernel.def_tags("sparse", "structure")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="conversions")

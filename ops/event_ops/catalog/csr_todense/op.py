@@ -64,7 +64,7 @@ def todense(data: jax.Array, *structure: jax.Array, shape: tuple[int, int], **st
 
 kernel = XLACustomKernel("csr_todense")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="conversions", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
 
 

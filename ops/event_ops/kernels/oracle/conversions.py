@@ -1,4 +1,8 @@
+"""CSR matrices as CSC and as dense arrays, one entry after the other."""
+
 import numpy as np
+
+from event_ops.kernels.oracle import csr_entries, weights_of
 
 
 def csr_tocsc(indices, indptr, *, shape):
@@ -14,3 +18,11 @@ def csr_tocsc(indices, indptr, *, shape):
     permutation = np.array([k for ks in held.values() for k in ks] + rest, np.int32)
     csc_indptr = np.cumsum([0] + [len(ks) for ks in held.values()])
     return np.array([row[k] for k in permutation], indices.dtype), csc_indptr, permutation
+
+
+def csr_todense(data, indices, indptr, *, shape):
+    weights = weights_of(data, indices)
+    D = np.zeros(shape, weights.dtype)
+    for i, j, k in csr_entries(indices, indptr, shape):
+        D[i, j] += weights[k]
+    return D

@@ -1,4 +1,4 @@
-"""CSR to CSC in Warp: the place of every entry, one thread per row; XLA sorts."""
+"""CSR to CSC in Warp, one thread for each row, where XLA sorts; CSR to dense."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
-from event_ops.kernels.warp.access import Array, bounded, place
+from event_ops.kernels.warp.access import Array, Array2d, at, bounded, place
 from ffi_bridge import warp_kernel
 
 
@@ -30,7 +30,7 @@ def places_of_entries(
             column[k] = columns
 
 
-def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return the function of arrays. A stable sort has no short form in Warp; XLA has one."""
     rows, columns = shape
     flat = jax.ShapeDtypeStruct(outs[0].shape, jnp.int32)
@@ -45,3 +45,21 @@ def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
         return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
 
     return tocsc
+
+
+@wp.kernel(enable_backward=False)
+def todense(data: Array, indices: Array, indptr: Array, D: Array2d):
+    i = wp.tid()
+    nse = indices.shape[0]
+    for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+        j = place(indices[k], D.shape[1])
+        if j >= 0:
+            D[i, j] = D[i, j] + at(data, k)
+
+
+def csr_todense(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays that calls the kernel."""
+    add = warp_kernel(todense, outs, launch_dims=outs.shape[0], in_out_argnames=["D"])
+    return lambda data, indices, indptr: add(
+        data.astype(outs.dtype), indices, indptr, jnp.zeros(outs.shape, outs.dtype)
+    )

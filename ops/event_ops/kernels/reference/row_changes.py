@@ -1,4 +1,4 @@
-"""`csr_rewire` in pure JAX: its definition, one attempt of every row at a time."""
+"""Changes of the rows of a CSR matrix in pure JAX: weights that are normalised, synapses that move."""
 
 from __future__ import annotations
 
@@ -8,14 +8,41 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from event_ops.kernels.reference.entries import inside, rows_of, values_at
+from event_ops.kernels.reference.entries import inside, rows_of, sums_at, values_at
 from event_ops.kernels.reference.random_numbers import below, philox2x32
+
+
+def csr_normalize(*, subtractive: bool, **_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_normalize`; entry p has the weight data[permutation[p]], or data[p] without one."""
+
+    def normalize(
+        data: jax.Array, indices: jax.Array, indptr: jax.Array, target: jax.Array, active: jax.Array,
+        limit: jax.Array, *permutation: jax.Array,
+    ) -> jax.Array:  # fmt: skip
+        (nse,), (rows,) = data.shape, active.shape
+        row = rows_of(indptr, nse)
+        places = inside(permutation[0], nse) if permutation else jnp.arange(nse)
+        moves = values_at(active, row) & (indices >= 0) & (indices < limit) & (places < nse)
+        # Derivatives pass at active rows alone, where 0 times what is infinite at another is not NaN.
+        w = jnp.where(moves, values_at(data, places), 0)
+        total = sums_at(w if subtractive else jnp.abs(w), row, rows)
+        goal = jnp.where(active, target, 0)
+        if subtractive:
+            count = jnp.maximum(sums_at(moves.astype(w.dtype), row, rows), 1)
+            moved = w + values_at((goal - total) / count, row)
+        else:
+            factor = jnp.where(total > 0, goal / jnp.where(total > 0, total, 1), 1)
+            moved = w * values_at(jnp.where(jnp.isnan(total), total, factor), row)
+        return data.at[jnp.where(moves, places, nse)].set(moved, mode="drop")
+
+    return normalize
+
 
 # Of a row with half of all columns a slot stays free with a probability of 1e-77; of one with 95 %, 2e-6.
 ATTEMPTS: Final = 256
 
 
-def build(*, autapses: bool, multapses: bool, **_: Any) -> Callable[..., jax.Array]:
+def csr_rewire(*, autapses: bool, multapses: bool, **_: Any) -> Callable[..., jax.Array]:
     """Return `csr_rewire`, with columns that are drawn where there are no targets.
 
     Slot k encrypts (k, step) by Philox; the first word chooses a column. Where that is not allowed, both

@@ -1,4 +1,4 @@
-"""`csr_tocsc` in pure JAX: its definition."""
+"""CSR matrices as CSC and as dense arrays, in pure JAX: a stable sort, and a scatter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from event_ops.kernels.reference.entries import inside, rows_of
 
 
-def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
+def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
     """Return `csr_tocsc`, a stable sort of the entries by column; those of no row or column last."""
     rows, columns = shape
 
@@ -24,3 +24,14 @@ def build(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
         return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
 
     return tocsc
+
+
+def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tuple[int, int]) -> jax.Array:
+    """D[i, j] = sum of data[k] over the entries k of row i with indices[k] = j."""
+    rows = inside(rows_of(indptr, indices.shape[0]), shape[0])
+    return jnp.zeros(shape, data.dtype).at[rows, inside(indices, shape[1])].add(data, mode="drop")
+
+
+def csr_todense(*, outs: Any, **_: Any) -> Callable[..., jax.Array]:
+    """Return `csr_todense` for one shape."""
+    return lambda data, indices, indptr: todense(data.astype(outs.dtype), indices, indptr, shape=outs.shape)
