@@ -10,7 +10,7 @@ from flax import serialization  # pyright: ignore[reportMissingImports]
 
 from event_ops.checks.arrays import as_array
 from event_ops.sparse import compact, csr, ell
-from event_ops.sparse.plan import ByColumn
+from event_ops.sparse.products import ByColumn
 
 # A kind of matrix -> its leaves, and what its plan is.
 _KINDS: Mapping[type[Any], tuple[tuple[str, ...], type[Any]]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from event_ops.brainevent import products, updates
+from event_ops.brainevent import products
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS
 
 
@@ -39,14 +39,14 @@ SERVED: Final[Mapping[str, Served]] = {
     "binary_densemm": Served("dense_event_matmat", products.binary_densemm),
     "ell_binary_matvec": Served("ell_event_matvec", products.fixed_event_product),
     "binary_fcnmm": Served("csr_event_matmat", products.fixed_event_matmat, "2**31 entries or more"),
-    "binary_csr_plast": Served("stdp_on_pre", updates.csr_on_pre, dtypes=FLOATS),
-    "csr2csc_on_post": Served("stdp_on_post", updates.csr_on_post, dtypes=FLOATS),
-    "fcn_plasticity_row": Served("stdp_on_pre", updates.fixed_on_pre, dtypes=FLOATS),
+    "binary_csr_plast": Served("stdp_on_pre", products.csr_on_pre, dtypes=FLOATS),
+    "csr2csc_on_post": Served("stdp_on_post", products.csr_on_post, dtypes=FLOATS),
+    "fcn_plasticity_row": Served("stdp_on_pre", products.fixed_on_pre, dtypes=FLOATS),
     "csr_delay_deliver": Served(
-        "csr_event_deliver", updates.delay_deliver, "more than 2**22 entries", dtypes=FLOATS
+        "csr_event_deliver", products.delay_deliver, "more than 2**22 entries", dtypes=FLOATS
     ),
-    "csr_delay_deliver_layout": Served("csr_event_deliver", updates.delay_deliver_layout, dtypes=FLOATS),
-    "binary_1d_array_index": Served("spike_compact", updates.ids_of_events),
+    "csr_delay_deliver_layout": Served("csr_event_deliver", products.delay_deliver_layout, dtypes=FLOATS),
+    "binary_1d_array_index": Served("spike_compact", products.ids_of_events),
 }
 
 _GENERATED: Final = "its matrices are drawn by another generator than ours, so they would be other matrices"

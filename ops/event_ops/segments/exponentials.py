@@ -15,7 +15,7 @@ from event_ops.catalog.segment_max.op import segment_max
 from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS
-from event_ops.checks.segments import checked_segments
+from event_ops.checks.at_places import checked_segments
 from event_ops.checks.values import contract
 from event_ops.segments.shared import by_row, one_program, places_of, taken
 

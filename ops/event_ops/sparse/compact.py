@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -23,9 +21,9 @@ from event_ops.checks.csr import matrix_shape
 from event_ops.checks.packed_entries import are_narrow, check_words, scale_of
 from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
-from event_ops.sparse import arithmetic, compact_convert, compact_parts, products
+from event_ops.sparse import arithmetic, compact_convert, products
 from event_ops.sparse.events import Events
-from event_ops.sparse.pytree import register
+from event_ops.sparse.matrix import FORMATS, Readable, register_format
 
 LEAVES = ("entries", "indptr", "scale", "error", "by_column")
 
@@ -49,7 +47,7 @@ class WordsInParts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class CompactCSR:
+class CompactCSR(Readable):
     """`A[i, column[k]] += code[k] * scale[i]` for the words k of row i: a CSR matrix of 4 or 2 bytes a word.
 
     `CSR.compact` makes one. A word of 32 bits holds the column in its low bits, and above it a signed code,
@@ -88,10 +86,6 @@ class CompactCSR:
     scale: jax.Array
     error: jax.Array
     by_column: WordsByColumn | None
-    stored_shape: tuple[int, int]
-    transposed: bool
-    ndim: ClassVar[int] = 2
-    """2, as of any matrix."""
 
     def __init__(
         self, entries: ArrayLike, indptr: ArrayLike, scale: ArrayLike, error: ArrayLike = 0.0, *, shape: Any
@@ -101,17 +95,6 @@ class CompactCSR:
         check_words(entries, indptr, scale, size)
         vars(self).update(entries=entries, indptr=indptr, scale=scale, error=jnp.asarray(error, jnp.float32))
         vars(self).update(by_column=None, stored_shape=size, transposed=False)
-
-    def _changed(self, **changes: Any) -> Self:
-        new = object.__new__(type(self))
-        vars(new).update(vars(self) | changes)
-        return new
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        rows, columns = self.stored_shape
-        return (columns, rows) if self.transposed else (rows, columns)
 
     @property
     def nse(self) -> int:
@@ -127,11 +110,6 @@ class CompactCSR:
     def code_bits(self) -> int:
         """Return how many bits of a word hold the code, its sign among them; 0 where all codes are 1."""
         return 0 if are_narrow(self.entries) else compact_convert.code_bits(self.stored_shape[1])
-
-    @property
-    def T(self) -> Self:
-        """The transpose: the same arrays, read with rows and columns swapped."""
-        return self._changed(transposed=not self.transposed)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -164,7 +142,7 @@ class CompactCSR:
         codes, ids, ends = in_rows(self.entries, self.indptr, self.stored_shape)
         indices, indptr, places = map(np.asarray, csr_tocsc(ids, ends, shape=self.stored_shape))
         if are_narrow(self.entries):
-            entries, indptr = compact_parts.narrowed(indices, indptr, rows)
+            entries, indptr = compact_convert.narrowed(indices, indptr, rows)
         else:
             codes = np.asarray(codes)[places]
             compact_convert.check_room(codes, rows)
@@ -185,15 +163,14 @@ class CompactCSR:
         ValueError without any part, for a matrix that is broken, and for one that is being traced.
         """
         compact_convert.check_known(self.entries, self.indptr)
-        found = compact_parts.balanced(self.entries, self.indptr, self.stored_shape, parts)
+        found = compact_convert.balanced(self.entries, self.indptr, self.stored_shape, parts)
         return WordsInParts(*map(jnp.asarray, found))
 
     def tocsr(self) -> Any:
         """Return the matrix as a `CSR`, not read transposed; its weights are code * scale."""
         data, indices, indptr = self._as_csr()
-        kind = import_module("event_ops.sparse.csr").CSR
         wide = indices.astype(jnp.int32)  # columns are below 2**31
-        A = kind(data, wide, indptr, shape=self.stored_shape, validate=False)
+        A = FORMATS["event_ops.CSR"](data, wide, indptr, shape=self.stored_shape, validate=False)
         return A.T.tocsr() if self.transposed else A
 
     def todense(self) -> jax.Array:
@@ -224,10 +201,6 @@ class CompactCSR:
         one = jnp.ones((), scale.dtype)
         return scale * compact_event_matvec(*self.by_column, one, x, encoding=encoding, **static)
 
-    def matvec(self, x: Any) -> jax.Array:
-        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
-        return self @ x
-
     def rmatvec(self, x: Any) -> jax.Array:
         """Return A.T @ x, as SciPy's `LinearOperator` does."""
         return self.T @ x
@@ -235,12 +208,6 @@ class CompactCSR:
     # NumPy's arrays leave both products to the two methods.
     __array_ufunc__ = None
     __array__ = arithmetic.no_array("use A.todense() for a dense array, and A @ x for np.dot(A, x)")
-
-    def __matmul__(self, other: Any) -> jax.Array:
-        return products.times(self, other)
-
-    def __rmatmul__(self, other: Any) -> jax.Array:
-        return products.before(other, self)
 
 
 def compacted(A: Any, *, rtol: float = 0.0, atol: float = 0.0) -> CompactCSR:
@@ -273,16 +240,4 @@ def _text_of(error: float) -> str:
     return f"error {error:.2g}" if error else "exact"
 
 
-def _read(text: bytes) -> tuple[Any, ...]:
-    shape, transposed = json.loads(text)
-    return tuple(shape), transposed
-
-
-register(
-    CompactCSR,
-    LEAVES,
-    ("stored_shape", "transposed"),
-    "event_ops.CompactCSR",
-    write=lambda static: json.dumps(static).encode(),
-    read=_read,
-)
+register_format(CompactCSR, LEAVES, "event_ops.CompactCSR")

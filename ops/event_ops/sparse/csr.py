@@ -20,9 +20,8 @@ from event_ops.sparse import (
     compact,
     convert,
     coordinates,
-    diagonals,
     draw,
-    files,
+    foreign,
     selection,
     solvers,
     spgemm,
@@ -30,7 +29,7 @@ from event_ops.sparse import (
 )
 from event_ops.sparse.events import Events
 from event_ops.sparse.matrix import Matrix, register_format
-from event_ops.sparse.plan import by_column, event_product
+from event_ops.sparse.products import by_column, event_product
 
 LEAVES = ("data", "indices", "indptr", "by_column")
 
@@ -85,7 +84,7 @@ class CSR(Matrix):
     def __init__(
         self, data: Any, indices: Any = None, indptr: Any = None, *, shape: Any = None, validate: bool = True
     ) -> None:
-        parts = convert.parts_given(data, indices, indptr, shape, validate)
+        parts = foreign.parts_given(data, indices, indptr, shape, validate)
         data, indices, indptr, shape, _ = convert.checked(parts, validate)
         vars(self).update(data=data, indices=indices, indptr=indptr)
         vars(self).update(by_column=None, stored_shape=shape, transposed=False)
@@ -159,7 +158,7 @@ class CSR(Matrix):
         column, and duplicates of a COO matrix are added up. With return_order as in `from_coo`, of csr, csc
         and coo without duplicates.
         """
-        return convert.built(cls, convert.parts_of_scipy(matrix, return_order), validate, return_order)
+        return convert.built(cls, foreign.parts_of_scipy(matrix, return_order), validate, return_order)
 
     @overload
     @classmethod
@@ -202,7 +201,7 @@ class CSR(Matrix):
             return_order: return `(matrix, order)`; order: (nse,), int32, or int64 where nse is too large for
                 it: entry k of the matrix is entry order[k] of what was given.
         """
-        parts = convert.parts_of_coo(*convert.coordinates(row, col, data), shape, validate)
+        parts = convert.parts_of_coo(*foreign.coordinates(row, col, data), shape, validate)
         return convert.built(cls, parts, validate, return_order)
 
     @overload
@@ -219,7 +218,7 @@ class CSR(Matrix):
 
         Entries are sorted by row, and padding is left out where it is known; return_order as in `from_coo`.
         """
-        return convert.built(cls, convert.parts_of_bcoo(matrix, validate), validate, return_order)
+        return convert.built(cls, foreign.parts_of_bcoo(matrix, validate), validate, return_order)
 
     @overload
     @classmethod
@@ -235,7 +234,7 @@ class CSR(Matrix):
 
         Entries keep their order, and padding is left out where it is known; return_order as in `from_coo`.
         """
-        return convert.built(cls, convert.parts_of_bcsr(matrix, validate), validate, return_order)
+        return convert.built(cls, foreign.parts_of_bcsr(matrix, validate), validate, return_order)
 
     @classmethod
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
@@ -252,15 +251,15 @@ class CSR(Matrix):
 
         Entries are sorted by row; attributes go to a file of their own: `A.with_data(delays).save(path)`.
         """
-        return cls(files.parts_of_file(path), validate=validate)
+        return cls(foreign.parts_of_file(path), validate=validate)
 
-    eye = classmethod(diagonals.eye)
+    eye = classmethod(coordinates.eye)
     random = classmethod(draw.random)
     to_coo = coordinates.to_coo
     row_lengths = property(coordinates.row_lengths)
     sum = coordinates.sum_along
-    diagonal = diagonals.diagonal
-    add_diagonal = diagonals.add_diagonal
+    diagonal = coordinates.diagonal
+    add_diagonal = coordinates.add_diagonal
     rows = selection.rows
     allclose = union.allclose
     matmul = spgemm.matmul

@@ -14,7 +14,7 @@ from event_ops.checks.arrays import WEIGHTS, as_array
 from event_ops.checks.csr import KEEP, checkify_copy, event_weights, matrix_shape
 from event_ops.checks.ell import check_columns, check_ell, checkify_columns
 from event_ops.kernels.reference.entries import ell_as_csr
-from event_ops.sparse import convert, ell_convert, ell_products
+from event_ops.sparse import convert, ell_convert
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.matrix import Matrix, register_format
@@ -77,14 +77,14 @@ class ELL(Matrix):
 
     def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
         weights = jnp.broadcast_to(data, self.indices.shape)  # no operator of ELLPACK takes one for all
-        return ell_products.product(weights, self.indices, x, self.stored_shape, self.transposed)
+        return ell_convert.product(weights, self.indices, x, self.stored_shape, self.transposed)
 
     def _event_product(self, events: Events) -> jax.Array:
         matrix = self.data, self.indices
-        return ell_products.event_product(*matrix, events, self.stored_shape, self.transposed)
+        return ell_convert.event_product(*matrix, events, self.stored_shape, self.transposed)
 
     def _stored_dense(self) -> jax.Array:
-        return ell_products.ell_todense(self.data, self.indices, shape=self.stored_shape)
+        return ell_convert.ell_todense(self.data, self.indices, shape=self.stored_shape)
 
     def __repr__(self) -> str:
         return convert.text_of(self, axes=2, per=" per column" if self.transposed else " per row")

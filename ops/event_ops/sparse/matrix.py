@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,53 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import event_weights
-from event_ops.sparse import arithmetic, convert, files, plasticity, products, rewiring
+from event_ops.sparse import arithmetic, foreign, plasticity, products, rewiring
 from event_ops.sparse.events import Events
-from event_ops.sparse.plan import ByColumn, brought_up_to_date, by_column, reweighted
+from event_ops.sparse.products import ByColumn, brought_up_to_date, by_column, reweighted
 from event_ops.sparse.pytree import register
+
+# Name -> format: by it formats make matrices of each other, whose modules would need each other otherwise.
+FORMATS: Final[dict[str, type[Any]]] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Matrix:
+class Readable:
+    """A matrix that is stored once, and read as it is or transposed: its shape, and products with it."""
+
+    stored_shape: tuple[int, int]
+    transposed: bool
+    ndim: ClassVar[int] = 2
+    """2, as of any matrix."""
+
+    def _changed(self, **changes: Any) -> Self:
+        new = object.__new__(type(self))
+        vars(new).update(vars(self) | changes)
+        return new
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        rows, columns = self.stored_shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def T(self) -> Self:
+        """The transpose: the same arrays, read with rows and columns swapped."""
+        return self._changed(transposed=not self.transposed)
+
+    def matvec(self, x: Any) -> jax.Array:
+        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
+        return self @ x
+
+    def __matmul__(self, other: Any) -> Any:
+        return products.times(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return products.before(other, self)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Matrix(Readable):
     """A sparse matrix, of which a format adds how its entries are stored.
 
     A format has the methods that raise NotImplementedError here, and an `__init__` of its own.
@@ -31,10 +70,6 @@ class Matrix:
     data: jax.Array
     indices: jax.Array
     by_column: ByColumn | None
-    stored_shape: tuple[int, int]
-    transposed: bool
-    ndim: ClassVar[int] = 2
-    """2, as of any matrix."""
 
     def _structure(self) -> tuple[jax.Array, ...]:
         """Return the arrays that say where entries are."""
@@ -60,17 +95,6 @@ class Matrix:
         """Return a dense array of `stored_shape`."""
         raise NotImplementedError
 
-    def _changed(self, **changes: Any) -> Self:
-        new = object.__new__(type(self))
-        vars(new).update(vars(self) | changes)
-        return new
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        rows, columns = self.stored_shape
-        return (columns, rows) if self.transposed else (rows, columns)
-
     @property
     def nse(self) -> int:
         """The number of stored entries."""
@@ -85,11 +109,6 @@ class Matrix:
     def dtype(self) -> Any:
         """The dtype of the weights."""
         return self.data.dtype
-
-    @property
-    def T(self) -> Self:
-        """The transpose: the same arrays, read with rows and columns swapped."""
-        return self._changed(transposed=not self.transposed)
 
     def with_data(self, data: ArrayLike) -> Self:
         """Return the matrix with other weights, one for each entry or one for all, and its plan updated."""
@@ -128,11 +147,11 @@ class Matrix:
 
         Free slots are left out, so that its entries are in the order of `A.tocsr().to_coo()`.
         """
-        return convert.scipy_of(self)
+        return foreign.scipy_of(self)
 
     def to_bcsr(self) -> Any:
         """Return a `jax.experimental.sparse.BCSR`, without free slots where the structure is known."""
-        return convert.bcsr_of(self)
+        return foreign.bcsr_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads; no free slots.
@@ -140,7 +159,7 @@ class Matrix:
         A .npz keeps entries in the order of `A.tocsr().to_coo()`. A Matrix Market file does not say which of
         duplicates is which: `CSR.load` adds them up, and sorts entries by row and column.
         """
-        files.write_file(path, self)
+        foreign.write_file(path, self)
 
     def same_structure(self, other: Self) -> bool:
         """Return whether entry k is in the same row and column in both matrices, for every k.
@@ -171,19 +190,9 @@ class Matrix:
         "np.dot(A, x)"
     )
 
-    def __matmul__(self, other: Any) -> jax.Array:
-        return products.times(self, other)
-
-    def __rmatmul__(self, other: Any) -> jax.Array:
-        return products.before(other, self)
-
     def dot(self, other: Any) -> jax.Array:
         """Return A @ other: SciPy's name for it."""
         return self @ other
-
-    def matvec(self, x: Any) -> jax.Array:
-        """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
-        return self @ x
 
     def rmatvec(self, x: Any) -> jax.Array:
         """Return A.T.conj() @ x, as SciPy's `LinearOperator` does."""
@@ -215,8 +224,9 @@ class Matrix:
         return arithmetic.added(operator.sub, self, other)
 
 
-def register_format(kind: type[Matrix], leaves: Sequence[str], name: str) -> None:
+def register_format(kind: type[Readable], leaves: Sequence[str], name: str) -> None:
     """Register a format as a pytree with these leaves, which exported programs call `name`."""
+    FORMATS[name] = kind
     register(
         kind,
         leaves,

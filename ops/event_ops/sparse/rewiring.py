@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_rewire.op import csr_rewire
 from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape, is_inside
 from event_ops.checks.csr import check_numbers
-from event_ops.sparse.plan import by_column, reweighted
+from event_ops.sparse.products import by_column, reweighted
 
 Matrix = TypeVar("Matrix", bound=Any)
 

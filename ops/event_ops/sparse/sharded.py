@@ -17,7 +17,7 @@ from event_ops.checks.arrays import as_array, check_countable, check_shape
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.compact import CompactCSR
-from event_ops.sparse.compact_parts import narrowed
+from event_ops.sparse.compact_convert import narrowed
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.partition import balanced_starts, check_starts, numbers_of, padded, stored, stored_codes

@@ -11,7 +11,7 @@ from jax.scipy.sparse.linalg import bicgstab, cg, gmres
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_shape
-from event_ops.sparse.diagonals import diagonal
+from event_ops.sparse.coordinates import diagonal
 from event_ops.sparse.products import promoted
 
 _METHODS: dict[str, Callable[..., Any]] = {"cg": cg, "gmres": gmres, "bicgstab": bicgstab}

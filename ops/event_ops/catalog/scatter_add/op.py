@@ -12,8 +12,8 @@ from jax.typing import ArrayLike
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
+from event_ops.checks.at_places import scatter
 from event_ops.checks.keywords import values_at_places
-from event_ops.checks.scatter import scatter
 from event_ops.checks.values import contract
 from ffi_bridge import XLACustomKernel
 

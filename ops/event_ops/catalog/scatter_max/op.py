@@ -8,9 +8,9 @@ from jax.typing import ArrayLike
 from event_ops.catalog import define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
-from event_ops.checks.scatter import scatter
+from event_ops.checks.at_places import scatter
 from event_ops.checks.values import contract
-from event_ops.rules.extrema import scatter_extremum_jvp
+from event_ops.rules.at_places import scatter_extremum_jvp
 from ffi_bridge import XLACustomKernel
 
 

@@ -10,9 +10,9 @@ from jax.typing import ArrayLike
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
-from event_ops.checks.scatter import scatter
+from event_ops.checks.at_places import scatter
 from event_ops.checks.values import contract
-from event_ops.rules.factors import tangent_in_updates
+from event_ops.rules.at_places import tangent_in_updates
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
 

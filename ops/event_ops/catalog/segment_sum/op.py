@@ -11,8 +11,8 @@ from jax.typing import ArrayLike
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
+from event_ops.checks.at_places import reduce_segments
 from event_ops.checks.keywords import values_at_places
-from event_ops.checks.segments import reduce_segments
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import tangent_in
 from ffi_bridge import XLACustomKernel
