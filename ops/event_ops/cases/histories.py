@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import Arguments, InvalidCall
-from event_ops.cases.bench import Call, Outs, initial_sums, size
+from event_ops.cases.bench import Call, Outs, active_counts, initial_sums, size
 from event_ops.cases.draw import Draw, Shape
-from event_ops.kernels.reference.history import lagged
 
 
 def drawn_history(draw: Draw, shape: Shape, rate: float, events: str) -> tuple[np.ndarray, dict[str, str]]:
@@ -68,9 +66,11 @@ def invalid_histories(wrong: Callable[..., Callable[[], Arguments]]) -> tuple[In
 
 
 def recent_events(call: Call) -> np.ndarray:
-    """Return one event for each neuron and delay; of spike ids, how often each occurs."""
-    history, slot = map(jnp.asarray, (call.history, call.slot))
-    return np.asarray(lagged(history, slot, call.shape[0], np.float32))
+    """Return how many events there are for each neuron and delay; more than 1 only of spike ids."""
+    slots, encoding = len(call.history), getattr(call, "encoding", "flags")
+    steps = (int(call.slot) - np.arange(slots)) % slots
+    counts = [active_counts(call.history[step], call.shape[0], encoding) for step in steps]
+    return np.stack(counts, axis=1).reshape(-1)
 
 
 def around_arrivals(call: Call, outs: Outs, active: np.ndarray) -> int:

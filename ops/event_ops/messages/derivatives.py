@@ -7,7 +7,7 @@ derivatives, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -20,7 +20,7 @@ from jax.interpreters import ad
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.codegen.function import ALL, Traced
-from event_ops.codegen.program import Program
+from event_ops.codegen.program import Loop, Operation, Program
 from event_ops.codegen.refusals import Source, Subject
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, SWAPPED, Axes, Pass, Result, call, kernel
 
@@ -97,7 +97,7 @@ def _made(
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     with jax.sharding.use_abstract_mesh(NO_MESH):
         program = Program.of(jax.make_jaxpr(made.function)(*scalars), source)
-    read = {x for operation in program.operations for x in operation.operands} | set(program.results)
+    read = {*_names_read(program.operations), *program.results}
     used = tuple(i for i in range(len(dtypes)) if f"x{i}" in read)
 
     def of_used(*given: Any) -> Any:
@@ -110,6 +110,16 @@ def _made(
     of_inputs = tuple(dtypes[i] for i in used), tuple(places[i] for i in used)
     derivatives = f"{jaxpr.jaxpr}" if program.has_own_derivatives else ""
     return Traced(program, *of_inputs, 0, derivatives, name, jaxpr), used
+
+
+def _names_read(operations: Sequence[Operation | Loop]) -> Iterator[str]:
+    """Yield the operands of all operations, and of loops the values that are carried in and on."""
+    for operation in operations:
+        if isinstance(operation, Loop):
+            yield from (*operation.start, *operation.after)
+            yield from _names_read(operation.body)
+        else:
+            yield from operation.operands
 
 
 def _turned(of: Pass, structure: tuple[Any, ...]) -> tuple[Pass, tuple[Any, ...]]:

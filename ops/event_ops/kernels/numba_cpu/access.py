@@ -14,8 +14,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ffi_bridge.numba_cpu import as_dtype
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
+from ffi_bridge.numba_cpu import as_dtype
 from ffi_bridge.numba_cpu.float16_storage import HALVES, Half
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import warp as wp
 
-from event_ops.kernels.warp.access import Array, bounded, is_active, place, weight_at
+from event_ops.kernels.warp.access import Array, Array2d, bounded, is_active, place, weight_at
 from ffi_bridge import warp_kernel
 
 IN_ORDER = np.zeros(0, np.int32)  # the permutation of entries whose weights are in their own order
