@@ -77,10 +77,10 @@ def _of_segments(
     nothing = neutral(how, accumulated_in(outs.dtype) if how == "add" else outs.dtype)
 
     def call(data: jax.Array, segment_ids: jax.Array) -> jax.Array:
-        with jax.enable_x64(True):  # sums of float32 are added up in float64
-            return combine(jnp.full(outs.shape, nothing), segment_ids, data).astype(outs.dtype)
+        return combine(jnp.full(outs.shape, nothing), segment_ids, data).astype(outs.dtype)
 
-    return call
+    # Sums of float32 are added up in float64. Extrema need no 64 bits, nor take sizes that need them.
+    return jax.enable_x64(True)(call) if how == "add" else call
 
 
 def _depends_on_order(outs: jax.ShapeDtypeStruct) -> bool:
