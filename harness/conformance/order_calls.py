@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import event_ops as eo
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 
 ROWS, COLUMNS, PER_ROW = 60, 3, 4
 SHAPE = (ROWS, COLUMNS)
@@ -24,7 +24,7 @@ def made() -> dict[str, Callable[..., Any]]:
     """Return name -> the operator as a function of its keywords, on inputs that meet at few places."""
     rng = np.random.default_rng(3)
     nse = ROWS * PER_ROW
-    _, indices, indptr = map(jnp.asarray, random_csr(rng, SHAPE, nse, "float32", "int32"))
+    _, indices, indptr = map(jnp.asarray, Draw(rng, "float32", "int32").csr(SHAPE, nse))
     data, v, B = wide_numbers(rng, nse), wide_numbers(rng, ROWS), wide_numbers(rng, ROWS, 2)
     spikes = jnp.asarray(rng.random(ROWS) < 0.8)
     ids = jnp.asarray(rng.integers(0, COLUMNS, (ROWS, PER_ROW)), jnp.int32)

@@ -11,7 +11,7 @@ from order_calls import CALLS, COLUMNS, ROWS, SHAPE, wide_numbers
 
 import event_ops as eo
 import ffi_bridge
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 from event_ops.discover import operators
 from ffi_bridge.errors import BackendUnavailableError
 
@@ -79,7 +79,7 @@ def test_a_cpu_sums_in_one_order_anyway(name):
 @pytest.mark.slow
 def test_a_gradient_keeps_it(on_gpu):
     rng = np.random.default_rng(0)
-    data, indices, indptr = map(jnp.asarray, random_csr(rng, SHAPE, 240, "float32", "int32"))
+    data, indices, indptr = map(jnp.asarray, Draw(rng, "float32", "int32").csr(SHAPE, 240))
 
     def loss(v):  # its gradient in v is the transposed product
         y = eo.csr_matvec(data, indices, indptr, v, shape=SHAPE, deterministic=True, backend="numba_cuda")

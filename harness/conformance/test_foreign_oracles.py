@@ -12,7 +12,7 @@ from implemented import backends
 from jax.experimental import sparse
 
 import event_ops as eo
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 from event_ops_harness.conformance.compare import assert_same
 
 # Few shapes, and one number of stored entries: each other one would be compiled.
@@ -134,7 +134,7 @@ def test_transforms_are_those_of_jax_sparse(backend, transpose):
     shape = (17, 23)
     with jax.enable_x64(True):
         rng = np.random.default_rng(5)
-        data, indices, indptr = map(jnp.asarray, random_csr(rng, shape, 120, "float64", "int32"))
+        data, indices, indptr = map(jnp.asarray, Draw(rng, "float64", "int32").csr(shape, 120))
         size = shape[0] if transpose else shape[1]
         vectors = jnp.asarray(rng.normal(size=(3, size)))
         rows = jnp.asarray(np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr)))

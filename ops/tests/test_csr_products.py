@@ -9,14 +9,15 @@ from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_event_matmat, csr_event_matvec, csr_matmat, csr_matvec, csr_sddmm
-from event_ops.cases.matrices import numbers, random_csr
+from event_ops.cases.draw import Draw
+from event_ops.cases.matrices import numbers
 from event_ops.kernels.reference.entries import inside, rows_of
 
 SHAPE, NSE = (17, 23), 120
 
 
 def matrix(dtype="float32"):
-    return tuple(map(jnp.asarray, random_csr(np.random.default_rng(3), SHAPE, NSE, dtype, "int32")))
+    return tuple(map(jnp.asarray, Draw(np.random.default_rng(3), dtype, "int32").csr(SHAPE, NSE)))
 
 
 def dense(rows, n, dtype="float32"):

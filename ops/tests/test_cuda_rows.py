@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import event_ops as eo
-from event_ops.cases.matrices import numbers, random_events
+from event_ops.cases.draw import Draw
+from event_ops.cases.matrices import numbers
 from event_ops.kernels.numba_cuda import by_length
 from event_ops.kernels.numba_cuda.threads import BLOCK, WARP
 from event_ops_harness.conformance.cell import types_of
@@ -62,7 +63,7 @@ def check_csr(product, lengths, dtype, index_dtype="int32", *, transpose=False, 
     data, indices, indptr = matrix(lengths, dtype, index_dtype)
     rows, shape = np.repeat(np.arange(len(lengths)), lengths), (len(lengths), COLUMNS)
     size, rng = (shape[0] if transpose else shape[1], *trailing), np.random.default_rng(6)
-    x = numbers(rng, size, dtype) if events is None else random_events(rng, size, 0.5, events)
+    x = numbers(rng, size, dtype) if events is None else Draw(rng, dtype, "int32").events(size, 0.5, events)
     with types_of(dtype):
         arrays = map(jax.numpy.asarray, (data, indices, indptr, x))
         y = product(*arrays, shape=shape, transpose=transpose, backend="numba_cuda")

@@ -11,7 +11,7 @@ from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_event_deliver, read_slot
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 from event_ops.catalog.csr_event_deliver.oracle import csr_event_deliver as oracle
 
 NEURONS, SLOTS, STEPS = 12, 5, 23
@@ -20,7 +20,7 @@ OPTIONS = {"shape": (NEURONS, NEURONS)}
 
 def network():
     rng = np.random.default_rng(3)
-    data, indices, indptr = random_csr(rng, OPTIONS["shape"], 70, "float32", "int32")
+    data, indices, indptr = Draw(rng, "float32", "int32").csr(OPTIONS["shape"], 70)
     delays = rng.integers(1, SLOTS, 70).astype(np.uint8)
     return np.round(data * 4), indices, indptr, delays, rng.random((STEPS, NEURONS)) < 0.15
 
@@ -194,7 +194,7 @@ def test_in_parts_by_slot_is_row_by_row(monkeypatch, order, delays):
     kernels = importlib.import_module("event_ops.kernels.numba_cpu.arrivals")
     monkeypatch.setattr(kernels, "MIN_ENTRIES_PARALLEL", 0)
     rng, shape, slots, nse = np.random.default_rng(0), (41, 900), 64, 45_000
-    data, indices, indptr = random_csr(rng, shape, nse, "float32", "int32")
+    data, indices, indptr = Draw(rng, "float32", "int32").csr(shape, nse)
     steps = rng.integers(0, slots, nse)
     if order != "none":
         steps = steps[np.lexsort((steps, np.repeat(np.arange(shape[0]), np.diff(indptr))))]

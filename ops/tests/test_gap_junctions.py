@@ -9,7 +9,7 @@ from implemented import backends
 from jax.test_util import check_grads
 
 from event_ops import csr_gap_current
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 
 N, NSE = 23, 120
 
@@ -17,7 +17,7 @@ N, NSE = 23, 120
 def junctions(dtype="float32"):
     """Return conductances in any place, also of neurons with themselves, and potentials."""
     rng = np.random.default_rng(3)
-    data, indices, indptr = random_csr(rng, (N, N), NSE, dtype, "int32")
+    data, indices, indptr = Draw(rng, dtype, "int32").csr((N, N), NSE)
     return abs(data), indices, indptr, rng.uniform(-70, -50, N).astype(dtype)
 
 

@@ -9,7 +9,7 @@ import pytest
 from implemented import backends
 
 from event_ops import csr_event_matvec, neuron_step, pack_events, spike_compact
-from event_ops.cases.matrices import random_csr
+from event_ops.cases.draw import Draw
 from event_ops.surrogate import fast_sigmoid
 
 orientations = pytest.mark.parametrize("transpose", [False, True])
@@ -26,7 +26,7 @@ forms = pytest.mark.parametrize(("form", "encoding"), [(as_ids, "ids"), (pack_ev
 
 def network(transpose):
     rng = np.random.default_rng(5)
-    data, indices, indptr = random_csr(rng, SHAPE, 900, "float32", "int32")
+    data, indices, indptr = Draw(rng, "float32", "int32").csr(SHAPE, 900)
     spikes = rng.random((3, SHAPE[not transpose])) < [[0.02], [0.5], [0]]
     return jnp.round(data * 4), indices, indptr, jnp.asarray(spikes)
 

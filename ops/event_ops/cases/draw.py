@@ -9,16 +9,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec
 import numpy as np
 
 from event_ops.cases import Arguments
-from event_ops.cases.matrices import (
-    fixed_degree_csr,
-    narrow_words,
-    numbers,
-    random_csr,
-    random_ell,
-    random_events,
-    random_words,
-    spread,
-)
+from event_ops.cases.matrices import narrow_words, numbers, packed
 
 P = ParamSpec("P")
 Make = Callable[[np.random.Generator, str, str], Arguments]  # that of a Case
@@ -33,16 +24,29 @@ class Draw(NamedTuple):
     index_dtype: str
 
     def csr(self, shape: Shape, nse: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return data, indices, indptr of a random CSR matrix."""
-        return random_csr(self.rng, shape, nse, self.dtype, self.index_dtype)
+        """Return data, indices, indptr with `nse` entries in random places, unsorted, with duplicates."""
+        rows, columns = shape
+        counts = self.rng.multinomial(nse, np.full(rows, 1 / rows)) if rows else np.zeros(0, int)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(self.index_dtype)
+        indices = self.rng.integers(0, max(columns, 1), nse).astype(self.index_dtype)
+        return self.numbers(nse), indices, indptr
 
     def fixed_degree_csr(self, shape: Shape, per_row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return data, indices, indptr of a CSR matrix with as many entries in every row."""
-        return fixed_degree_csr(self.rng, shape, per_row, self.dtype, self.index_dtype)
+        """Return data, indices, indptr with `per_row` entries in every row, at sorted random columns."""
+        rows, columns = shape
+        indices = np.sort(self.rng.integers(0, columns, (rows, per_row), dtype=self.index_dtype), axis=1)
+        indptr = np.arange(0, rows * per_row + 1, per_row, dtype=self.index_dtype)
+        return self.numbers(rows * per_row), indices.reshape(-1), indptr
 
     def words(self, shape: Shape, nse: int, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return words and indptr of a random CSR matrix, or of a part of one with `columns` columns."""
-        return random_words(self.rng, shape, nse, self.index_dtype, shape[1] if columns is None else columns)
+        """Return words and indptr with `nse` entries in random places, of codes from -99 to 99 without 0.
+
+        Each word holds a column in its low bits, as many as `columns` take, unsorted, with duplicates, and
+        above it the code; by default of all columns, else of a part of a matrix with so many.
+        """
+        codes, indices, indptr = self._replace(dtype="int32").csr(shape, nse)
+        codes = self.rng.integers(1, 100, nse) * np.where(codes < 0, -1, 1)
+        return packed(codes, indices, shape[1] if columns is None else columns), indptr
 
     def narrow_words(self, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
         """Return words of 16 bits and indptr of a random CSR matrix in parts."""
@@ -51,24 +55,42 @@ class Draw(NamedTuple):
     def fixed_degree_narrow_words(
         self, shape: Shape, per_row: int, parts: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return words of 16 bits and indptr of a matrix with as many entries in every row."""
+        """Return words of 16 bits and indptr of a matrix with as many entries in every row, in parts."""
         return narrow_words(self.fixed_degree_csr, shape, per_row, parts)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return data, indices of a random ELLPACK matrix."""
-        return random_ell(self.rng, shape, per_row, self.dtype, self.index_dtype, padding)
+        """Return data, indices with `per_row` entries in a row, unsorted, with duplicates; some are padding.
+
+        Padding has the indices one below (where they are signed) and one above the range, and the largest.
+        """
+        rows, columns = shape
+        indices = self.rng.integers(0, max(columns, 1), (rows, per_row)).astype(self.index_dtype)
+        largest = np.iinfo(self.index_dtype).max
+        outside = [columns, largest, -1 if np.dtype(self.index_dtype).kind == "i" else largest]
+        padded = self.rng.random(indices.shape) < padding
+        indices[padded] = self.rng.choice(np.array(outside, self.index_dtype), padded.sum())
+        return self.numbers(indices.shape), indices
 
     def numbers(self, size: Any) -> np.ndarray:
-        """Return random numbers."""
+        """Return random numbers, as `event_ops.cases.matrices.numbers` does."""
         return numbers(self.rng, size, self.dtype)
 
     def events(self, size: int, rate: float, kind: str = "bool") -> np.ndarray:
-        """Return random events: "bool", "float" for numbers of the dtype, or counts of an integer dtype."""
-        return random_events(self.rng, size, rate, self.dtype if kind == "float" else kind)
+        """Return events that are active with probability `rate`, others 0.
+
+        kind: "bool", "float" for numbers of the dtype, or an integer dtype for counts.
+        """
+        dtype = self.dtype if kind == "float" else kind
+        active = self.rng.random(size) < rate
+        return (
+            active if dtype == "bool" else np.where(active, numbers(self.rng, size, dtype), 0).astype(dtype)
+        )
 
     def spread(self, parameters: Mapping[str, float], shape: tuple[int, ...], by: float) -> dict[str, Any]:
-        """Return parameters that differ between neurons."""
-        return spread(self.rng, parameters, shape, by, self.dtype)
+        """Return other parameters for each neuron, up to the fraction `by` larger or smaller."""
+        factors = self.rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
+        values = zip(parameters.items(), factors, strict=True)
+        return {name: (value * factor).astype(self.dtype) for (name, value), factor in values}
 
 
 def drawn(

@@ -1,8 +1,8 @@
-"""Draw CSR and ELLPACK matrices, events and parameters for cases, as NumPy arrays."""
+"""Matrices for cases as NumPy arrays: words of entries, numbers, indices that are led astray."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,30 +13,6 @@ MATRIX_2_4: dict[str, Any] = {"data": np.ones(3, np.float32)} | STRUCTURE_2_4
 ELL_2_4: dict[str, Any] = {"data": np.ones((2, 3), np.float32), "indices": np.zeros((2, 3), np.int32)}
 
 WORDS_2_4: dict[str, Any] = {"entries": np.zeros(3, np.uint32), "indptr": np.array([0, 1, 3], np.int32)}
-
-
-def random_csr(
-    rng: np.random.Generator, shape: tuple[int, int], nse: int, dtype: str, index_dtype: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return data, indices, indptr with `nse` entries in random places, unsorted, with duplicates."""
-    rows, columns = shape
-    counts = rng.multinomial(nse, np.full(rows, 1 / rows)) if rows else np.zeros(0, int)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index_dtype)
-    indices = rng.integers(0, max(columns, 1), nse).astype(index_dtype)
-    return numbers(rng, nse, dtype), indices, indptr
-
-
-def random_words(
-    rng: np.random.Generator, shape: tuple[int, int], nse: int, index_dtype: str, columns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return words and indptr with `nse` entries in random places, of codes from -99 to 99 without 0.
-
-    Each word holds a column in its low bits, as many as `columns` take, unsorted, with duplicates, and above
-    it the code.
-    """
-    codes, indices, indptr = random_csr(rng, shape, nse, "int32", index_dtype)
-    codes = rng.integers(1, 100, nse) * np.where(codes < 0, -1, 1)
-    return packed(codes, indices, columns), indptr
 
 
 def packed(codes: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
@@ -82,37 +58,6 @@ def lead_astray(indices: np.ndarray, size: int) -> None:
         indices[2::9] = -1
 
 
-def fixed_degree_csr(
-    rng: np.random.Generator, shape: tuple[int, int], per_row: int, dtype: str, index_dtype: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return data, indices, indptr with `per_row` entries in every row, at sorted random columns."""
-    rows, columns = shape
-    indices = np.sort(rng.integers(0, columns, (rows, per_row), dtype=index_dtype), axis=1)
-    indptr = np.arange(0, rows * per_row + 1, per_row, dtype=index_dtype)
-    return numbers(rng, rows * per_row, dtype), indices.reshape(-1), indptr
-
-
-def random_ell(
-    rng: np.random.Generator,
-    shape: tuple[int, int],
-    per_row: int,
-    dtype: str,
-    index_dtype: str,
-    padding: float = 0.0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return data, indices with `per_row` entries in a row, unsorted, with duplicates; some are padding.
-
-    Padding has the indices one below (where they are signed) and one above the range, and the largest of all.
-    """
-    rows, columns = shape
-    indices = rng.integers(0, max(columns, 1), (rows, per_row)).astype(index_dtype)
-    largest = np.iinfo(index_dtype).max
-    outside = [columns, largest, -1 if np.dtype(index_dtype).kind == "i" else largest]
-    padded = rng.random(indices.shape) < padding
-    indices[padded] = rng.choice(np.array(outside, index_dtype), padded.sum())
-    return numbers(rng, indices.shape, dtype), indices
-
-
 def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
     """Return random numbers of about size 1, of either sign, complex where the dtype is; small integers."""
     kind = np.dtype(dtype)
@@ -122,18 +67,3 @@ def numbers(rng: np.random.Generator, size: Any, dtype: str) -> np.ndarray:
         return rng.integers(-9, 10, size).astype(kind)
     real = rng.standard_normal(size)
     return (real + 1j * rng.standard_normal(size) if kind.kind == "c" else real).astype(kind)
-
-
-def random_events(rng: np.random.Generator, size: int, rate: float, dtype: str) -> np.ndarray:
-    """Return events that are active with probability `rate`: bool, or random values and zeros."""
-    active = rng.random(size) < rate
-    return active if dtype == "bool" else np.where(active, numbers(rng, size, dtype), 0).astype(dtype)
-
-
-def spread(
-    rng: np.random.Generator, parameters: Mapping[str, float], shape: tuple[int, ...], by: float, dtype: str
-) -> dict[str, np.ndarray]:
-    """Return parameters for each neuron, up to the fraction `by` larger or smaller."""
-    factors = rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
-    values = zip(parameters.items(), factors, strict=True)
-    return {name: (value * factor).astype(dtype) for (name, value), factor in values}

@@ -20,7 +20,8 @@ from collections import defaultdict
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Case
-from event_ops.cases.matrices import fixed_degree_csr, numbers
+from event_ops.cases.draw import Draw
+from event_ops.cases.matrices import numbers
 from event_ops.catalog.lif_step.cases import CUBA
 from event_ops.discover import operators
 from event_ops_harness.bench import members, noise, options
@@ -35,13 +36,13 @@ CURVES = defaultdict(dict)  # (series, member) -> size -> seconds, of this run
 
 def entries(size, rng, dtype, index_dtype):
     rows = max(1, size // PER_ROW)
-    arrays = fixed_degree_csr(rng, (rows, rows), size // rows, dtype, index_dtype)
+    arrays = Draw(rng, dtype, index_dtype).fixed_degree_csr((rows, rows), size // rows)
     return (*arrays, numbers(rng, rows, dtype)), {"shape": (rows, rows)}
 
 
 def spikes(size, rng, dtype, index_dtype):
     shape = NEURONS, NEURONS
-    arrays = fixed_degree_csr(rng, shape, PER_ROW, dtype, index_dtype)
+    arrays = Draw(rng, dtype, index_dtype).fixed_degree_csr(shape, PER_ROW)
     events = rng.permutation(np.arange(NEURONS) < size)
     return (*arrays, events), {"shape": shape, "transpose": True}
 

@@ -1,1 +1,1 @@
-"""The operator `pack_events`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `pack_events`: see op.py for what it computes."""

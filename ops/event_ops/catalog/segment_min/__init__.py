@@ -1,1 +1,1 @@
-"""The operator `segment_min`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `segment_min`: see op.py for what it computes."""

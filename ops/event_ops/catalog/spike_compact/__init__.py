@@ -1,1 +1,1 @@
-"""The operator `spike_compact`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `spike_compact`: see op.py for what it computes."""

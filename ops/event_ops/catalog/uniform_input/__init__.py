@@ -1,1 +1,1 @@
-"""The operator `uniform_input`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `uniform_input`: see op.py for what it computes."""
