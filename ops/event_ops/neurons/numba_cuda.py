@@ -1,4 +1,4 @@
-"""A step of a neuron model on a GPU: one thread per neuron, which reads and writes its state once."""
+"""A step of a neuron model on a GPU: each thread reads and writes the states of a few neurons once."""
 
 from __future__ import annotations
 
@@ -9,42 +9,113 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.emit import (
+    array_names,
+    assignments,
+    defined,
+    function_source,
+    spelled,
+    tables_of,
+    tuple_of,
+)
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.codegen.program import Loop
 from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.noise import NUMBERS
-from event_ops.neurons.emit import step_lines
+from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
+from event_ops.neurons.emit import Parts, parts_of
 from event_ops.neurons.lists import Step, with_list
 from ffi_bridge import numba_cuda_kernel
 
 _KEPT = 1024  # models
+_WIDE = {x.__name__: x for x in (is_aligned, wide_load, wide_store)}
+
+
+def width_of(neuron: Traced, noise: tuple[str, ...] = ()) -> int:
+    """Return how many neurons a thread steps: as a wide load has, or 1 where arithmetic takes longer.
+
+    A model with a loop, or with numbers to draw, is not bound by memory: it is faster with more threads.
+    """
+    has_loop = any(isinstance(x, Loop) for x in neuron.program.operations)
+    return 1 if has_loop or noise else elements_of(neuron.dtypes[0])
 
 
 # Each state is the same memory as its output.
 @lru_cache(_KEPT)
 def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
-    """Return the kernel of a model."""
+    """Return the kernel of a model, whose threads step `width_of` neurons each."""
     outputs = [f"y{k}" for k in range(neuron.count)]
     drawn = [
         f"{name}(np.uint64(first[0]) + np.uint64(i), {stream}, time[0], seed[0], table)"
         for stream, name in enumerate(noise)
     ]
-    shared, own = step_lines(neuron, NUMBA_CUDA, outputs, drawn)
-    body = ["i = cuda.grid(1)", "if i < y0.size:", *(f"    {line}" for line in (*shared, *own))]
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     words = ["seed", "time", "first", "table"] if noise else []
+    parts = parts_of(neuron, NUMBA_CUDA, outputs, drawn)
+    shared = spelled([*parts.once, *assignments(parts.shared, NUMBA_CUDA)], NUMBA_CUDA)
+    body = [*shared, *_lines_of_thread(parts, width_of(neuron, noise))]
+    names = {"cuda": cuda, "math": math, "np": np, **NUMBERS, **_WIDE, **tables_of(neuron)}
+    # Inlined, a step is the same arithmetic wherever it is called.
+    step = cuda.jit(device=True, forceinline=True)(defined(_step_source(parts), "step", **names))
     source = function_source("neuron_step", [*arrays, *words, *outputs], body)
-    names = NUMBERS | tables_of(neuron)
-    return cuda.jit(defined(source, "neuron_step", cuda=cuda, math=math, np=np, **names))
+    return cuda.jit(defined(source, "neuron_step", step=step, **names))
+
+
+def _shared_names(parts: Parts) -> list[str]:
+    """Return the names of the numbers that all neurons share."""
+    results = (x.results if isinstance(x, Loop) else (x.result,) for x in parts.shared)
+    return [*(line.partition(" = ")[0] for line in parts.once), *(name for each in results for name in each)]
+
+
+def _step_source(parts: Parts) -> str:
+    """Return the source of a function of one neuron's numbers and the shared ones, which returns new ones."""
+    lines = [*assignments(parts.own, NUMBA_CUDA), f"return {tuple_of([x for _, x in parts.writes])}"]
+    return function_source("step", [*parts.loads, *_shared_names(parts)], spelled(lines, NUMBA_CUDA))
+
+
+def _lines_of_thread(parts: Parts, width: int) -> list[str]:
+    """Return the lines that step the neurons of one thread, by wide loads and stores where it has `width`.
+
+    The last thread may have fewer, and arrays may begin anywhere: then it steps one after the other.
+    """
+    shared = _shared_names(parts)
+    news = [place for place, _ in parts.writes]
+    one = [
+        f"after = step({', '.join([*parts.loads.values(), *shared])})",
+        *(f"{place} = after[{n}]" for n, place in enumerate(news)),
+    ]
+    if width == 1:
+        return ["i = cuda.grid(1)", "if i < y0.size:", *(f"    {line}" for line in one)]
+    # Without noise each number is loaded from `array[i]`.
+    loads = {x: place.removesuffix("[i]") for x, place in parts.loads.items()}
+    stores = [place.removesuffix("[i]") for place in news]
+    aligned = [f"is_aligned({array})" for array in dict.fromkeys([*loads.values(), *stores])]
+    lanes = range(width)
+    wide = [
+        *(f"{x} = wide_load({array}, begin, {width})" for x, array in loads.items()),
+        *(f"after{k} = step({', '.join([*(f'{x}[{k}]' for x in loads), *shared])})" for k in lanes),
+        *(
+            f"wide_store({array}, begin, {tuple_of([f'after{k}[{n}]' for k in lanes])})"
+            for n, array in enumerate(stores)
+        ),
+    ]
+    return [
+        f"begin = {width} * cuda.grid(1)",
+        f"end = min(begin + {width}, y0.size)",
+        f"if end == begin + {width} and {' and '.join(aligned)}:",
+        *(f"    {line}" for line in wide),
+        "else:",
+        "    for i in range(begin, end):",
+        *(f"        {line}" for line in one),
+    ]
 
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
     aliases, own = {k: k for k in range(neuron.positional)}, outs[: neuron.count]
-    step = numba_cuda_kernel(
-        kernel(neuron, noise), own, launch_dims=own[0].size, input_output_aliases=aliases
-    )
+    threads = -(-own[0].size // width_of(neuron, noise))
+    step = numba_cuda_kernel(kernel(neuron, noise), own, launch_dims=threads, input_output_aliases=aliases)
 
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))

@@ -1,0 +1,79 @@
+"""Loads and stores of a few neighbouring elements by one instruction of 128 bits.
+
+A warp asks for 512 bytes by one, where elements of 4 bytes alone ask for 128: a stream of memory takes a
+quarter of the requests, and each thread waits for four times as many bytes at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+BYTES: Final = 16  # of the widest load
+
+
+def elements_of(dtype: Any) -> int:
+    """Return how many elements of a dtype the widest load holds."""
+    return BYTES // np.dtype(dtype).itemsize
+
+
+@intrinsic(prefer_literal=True)
+def wide_load(typing: Any, array: Any, i: Any, width: Any) -> Any:
+    """Return elements i to i + width - 1 of a contiguous array as a tuple; `is_aligned` has to hold."""
+    elements = types.UniTuple(array.dtype, width.literal_value)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        model = context.data_model_manager[array.dtype]
+        address, alignment = _address(context, builder, signature, arguments, elements)
+        whole = builder.load(address, align=alignment)
+        lanes = [builder.extract_element(whole, _lane(k)) for k in range(elements.count)]
+        return context.make_tuple(builder, elements, [model.from_data(builder, x) for x in lanes])
+
+    return elements(array, i, width), emit
+
+
+@intrinsic
+def wide_store(typing: Any, array: Any, i: Any, values: Any) -> Any:
+    """Store a tuple where `wide_load` would read it, each value cast to the array's dtype."""
+    elements = types.UniTuple(array.dtype, len(values))
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        model = context.data_model_manager[array.dtype]
+        address, alignment = _address(context, builder, signature, arguments, elements)
+        whole = address.type.pointee(None)
+        for k, x in enumerate(cgutils.unpack_tuple(builder, arguments[2])):
+            value = context.cast(builder, x, signature.args[2][k], array.dtype)
+            whole = builder.insert_element(whole, model.as_data(builder, value), _lane(k))
+        builder.store(whole, address, align=alignment)
+        return context.get_dummy_value()
+
+    return types.void(array, i, values), emit
+
+
+@intrinsic
+def is_aligned(typing: Any, array: Any) -> Any:
+    """Return whether the first element of an array has an address that the widest load can begin at."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        address = builder.ptrtoint(data, cgutils.intp_t)
+        return builder.icmp_unsigned("==", builder.and_(address, address.type(BYTES - 1)), address.type(0))
+
+    return types.boolean(array), emit
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any, elements: Any) -> tuple[Any, int]:
+    """Return the pointer to a vector of the elements from i on, and its alignment in bytes."""
+    array = signature.args[0]
+    data = context.make_array(array)(context, builder, arguments[0]).data
+    start = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    vector = cgutils.ir.VectorType(data.type.pointee, elements.count)
+    size = elements.count * context.get_abi_sizeof(data.type.pointee)
+    return builder.bitcast(builder.gep(data, [start]), vector.as_pointer()), min(size, BYTES)
+
+
+def _lane(k: int) -> Any:
+    return cgutils.int32_t(k)
