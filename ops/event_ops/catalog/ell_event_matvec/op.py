@@ -69,7 +69,7 @@ def ell_event_matvec(
 
 kernel = XLACustomKernel("ell_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="ell_products", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
 kernel.def_transpose_rule(ell_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_event_matmat", transposed=False, matrix_of=ell_as_csr))

@@ -1,1 +1,1 @@
-"""The operator `ell_matvec`: see op.py for what it computes."""
+"""The operator `ell_matvec`, documented in op.py."""

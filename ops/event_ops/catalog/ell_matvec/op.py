@@ -68,7 +68,7 @@ def ell_matvec(
 
 kernel = XLACustomKernel("ell_matvec")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+define_backends(kernel, family="ell_products", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
 kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
 kernel.def_transpose_rule(ell_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True, matrix_of=ell_as_csr))

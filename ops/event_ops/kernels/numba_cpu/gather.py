@@ -146,6 +146,3 @@ def make_row_gather(row_sum: Any, seen_by: Any = None) -> Any:
                 y[i] = row_sum(weights, indices, seen_by(values, i), columns, begin, end, zero)
 
     return gather_rows
-
-
-row_sum_with, gather_rows_with = make_row_sum, make_row_gather

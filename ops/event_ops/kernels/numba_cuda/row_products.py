@@ -180,6 +180,3 @@ def scatter(
     lanes = lanes_of(indices.size, v.size)
     kernel = make_row_scatter(lanes, row_of, weight_of, y.dtype)
     kernel[blocks_of(v.size * lanes), BLOCK, stream](data, indices, structure, v, y)
-
-
-gather_rows_with, scatter_rows_with = make_row_gather, make_row_scatter
