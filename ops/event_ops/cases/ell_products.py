@@ -1,0 +1,180 @@
+"""Cases of the products of an ELLPACK matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, met, size
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.matrices import ELL_2_4
+from event_ops.cases.operations import sparse_event_product, sparse_product
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)
+
+DATA, X = 0, 2  # x is v or events
+
+
+@drawn
+def _random(
+    draw: Draw,
+    shape: Shape,
+    per_row: int,
+    transpose: bool,
+    events: str = "",
+    homogeneous: bool = False,
+    rate: float = 0.3,
+    padding: float = 0.2,
+) -> Arguments:
+    """Return a product with events of this kind, or with numbers if none is named."""
+    data, indices = draw.ell(shape, per_row, padding)
+    size = shape[0] if transpose else shape[1]
+    x = draw.events(size, rate, events) if events else draw.numbers(size)
+    return (draw.numbers(()) if homogeneous else data, indices, x), {"shape": shape, "transpose": transpose}
+
+
+@drawn
+def _not_a_number(draw: Draw, transpose: bool) -> Arguments:
+    """Return NaN as the weights of padding."""
+    (data, indices, v), kwargs = _random((6, 7), 5, transpose, padding=0.3)(*draw)
+    data[indices.astype("uint64") >= 7] = np.nan
+    return (data, indices, v), kwargs
+
+
+@drawn
+def _poisoned(draw: Draw, transpose: bool, per_row: int = 6) -> Arguments:
+    """Return NaN as the weights that meet an inactive event, and as those of padding."""
+    (data, indices, events), kwargs = _random((9, 9), per_row, transpose, "bool")(*draw)
+    padding = indices.astype("uint64") >= 9
+    met = events[:, None] if transpose else events[np.where(padding, 0, indices)]
+    data[padding | ~met] = np.nan
+    return (data, indices, events), kwargs
+
+
+_CASES = (
+    *(
+        Case(
+            f"{name}{'-transposed' * transpose}",
+            _random(shape, per_row, transpose),
+            differentiable=(DATA, X),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, shape, per_row in (("random", (17, 23), 7), ("threads", (700, 500), 60))
+        for transpose in (False, True)
+    ),
+    Case("padding", _not_a_number(False), tolerance=5),
+    Case("padding-transposed", _not_a_number(True), tolerance=5),
+    Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, X)),
+    Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, X)),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True)), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False)), tolerance=20),
+    *(
+        benchmark(
+            f"{size}-{per_row}{'-transposed' * transpose}",
+            _random((size, size), per_row, transpose, padding=0),
+            tolerance=20,
+        )
+        for size, per_row in ((4000, 80), (20_000, 100), (100_000, 100))
+        for transpose in (False, True)
+    ),
+)
+
+_EVENT_CASES = (
+    *(
+        Case(
+            name,
+            make,
+            differentiable=(DATA, X) if "float" in name else (DATA,),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, make in (
+            ("random-float", _random((17, 23), 7, False, "float")),
+            ("random-transposed", _random((17, 23), 7, True, "bool")),
+            ("random-transposed-float-one", _random((17, 23), 7, True, "float", True)),
+            ("one", _random((17, 23), 7, False, "bool", True)),
+            ("no-entries", _random((5, 4), 0, True, "bool")),
+            ("threads", _random((700, 500), 60, False, "bool")),
+            ("threads-transposed", _random((1100, 300), 1000, True, "bool", rate=0.05)),
+        )
+    ),
+    Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
+    Case("poisoned-transposed", _poisoned(True), tolerance=5),
+    Case("poisoned-long-rows", _poisoned(False, 30), tolerance=20),
+    Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True, "bool")), tolerance=20),
+    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float")), tolerance=20),
+    Case("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True)), tolerance=20),
+    *(
+        benchmark(
+            f"{size}-{per_row}-{rate:.2%}{'-gathered' * (not transpose)}",
+            _random((size, size), per_row, transpose, "bool", rate=rate, padding=0),
+            tolerance=20,
+        )
+        for size, per_row, rate, transpose in (
+            (4000, 80, 0.01, True),
+            (4000, 80, 0.01, False),
+            (100_000, 100, 0.001, True),
+            (100_000, 100, 0.01, True),
+        )
+    ),
+)
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count active rows; without transpose all indices, and the weights that active events meet."""
+    active = active_flags(call.events, call.shape[not call.transpose])
+    around = size(call.events, *outs)
+    if call.transpose:
+        entries = int(active.sum()) * call.indices.shape[1]
+        return around + entries * (each(call.data) + each(call.indices))
+    return around + size(call.indices) + met(active, call.indices) * each(call.data)
+
+
+def _misshapen(wrong: Callable[..., Any], **short: Any) -> tuple[InvalidCall, ...]:
+    """Return calls whose shapes do not fit; `short` is an operand that fits the transpose."""
+    return (
+        InvalidCall("short-data", wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
+        InvalidCall("flat", wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
+        InvalidCall("rows", wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
+        InvalidCall("orientation", wrong(**short), ValueError, "it fits transpose=True"),
+    )
+
+
+_wrong = changes_to(ELL_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
+ell_matvec = OperatorCases(
+    DTYPES,
+    _CASES,
+    (
+        InvalidCall(
+            "half",
+            _wrong(data=np.ones((2, 3), np.float16), v=np.ones(4, np.float16)),
+            TypeError,
+            "v has dtype float16; expected float32.*cast",
+        ),
+        InvalidCall("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
+        InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
+        InvalidCall("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+        *_misshapen(_wrong, v=np.ones(2, "f")),
+    ),
+    ROUNDING,
+    Bench(linear=(DATA, X), operations=sparse_product),
+)
+
+_wrong = changes_to(ELL_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
+ell_event_matvec = OperatorCases(
+    DTYPES,
+    _EVENT_CASES,
+    (
+        InvalidCall("integer", _wrong(data=np.ones((2, 3), np.int32)), TypeError, "data has dtype int32"),
+        InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+        *_misshapen(_wrong, events=np.ones(2, bool)),
+    ),
+    ROUNDING,
+    Bench(linear=(DATA, X), moved=_moved, operations=sparse_event_product),
+)
