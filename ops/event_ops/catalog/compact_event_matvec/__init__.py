@@ -1,1 +1,1 @@
-"""The operator `compact_event_matvec`: see op.py for what it computes."""
+"""The operator `compact_event_matvec`, documented in op.py."""

@@ -71,6 +71,6 @@ def compact_event_matvec(
 
 kernel = XLACustomKernel("compact_event_matvec")
 kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="compact_products")
 kernel.def_jvp_rule(tangents_in(kernel, 2, 3))  # scale, events
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -1,1 +1,1 @@
-"""The operator `compact_matvec`: see op.py for what it computes."""
+"""The operator `compact_matvec`, documented in op.py."""

@@ -77,6 +77,6 @@ def compact_matvec(
 
 kernel = XLACustomKernel("compact_matvec")
 kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+define_backends(kernel, family="compact_products")
 kernel.def_jvp_rule(tangents_in(kernel, 2, 3))  # scale, v
 kernel.def_transpose_rule(product_transpose(kernel))

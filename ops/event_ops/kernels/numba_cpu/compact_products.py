@@ -1,0 +1,157 @@
+"""Products with a matrix of words on the CPU: a gather of all rows, or transposed a scatter of rows.
+
+Blocks are equal parts of the columns, each with words of its own; parts are the work of a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from event_ops.checks.arrays import reaches
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
+from event_ops.kernels.numba_cpu.events import ids_of, values_of
+from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.packed_entries import (
+    add_rows_of_words,
+    column_bits,
+    columns_of,
+    gather_words,
+    scatter_words,
+)
+from event_ops.kernels.numba_cpu.split import (
+    MIN_PARALLEL,
+    add_up,
+    chunks,
+    clear,
+    first_row,
+    parts_for,
+    private,
+)
+from event_ops.kernels.reference.entries import one_each
+from ffi_bridge import numba_kernel
+
+
+@njit
+def gather(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
+    """y[i] = scale[i] * (sum of code * x[column] over the words of row i in every block)."""
+    values, blocks, rows = values_of(x, y), indptr.shape[0], indptr.shape[1] - 1
+    for block in range(blocks):
+        own = columns_of(values, block, blocks)
+        gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
+
+
+@njit(parallel=True)
+def gather_parallel(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
+    """As `gather`, on all threads."""
+    values, parts, blocks = values_of(x, y), chunks(), indptr.shape[0]
+    for block in range(blocks):
+        ends, own = indptr[block], columns_of(values, block, blocks)
+        take_chunks_of(1)
+        for part in prange(parts):
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            gather_words(entries, ends, scale, own, y, low, high, block > 0)
+        take_chunks_of(0)
+
+
+@njit
+def scatter(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+    """y[column] += code * scale[i] * v[i] over all rows i, for y = 0."""
+    clear(y)
+    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
+    for block in range(blocks):
+        scatter_words(entries, indptr[block], scale, v, columns_of(y, block, blocks), 0, rows)
+
+
+@njit(parallel=True)
+def scatter_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+    """As `scatter`, on all threads."""
+    blocks = indptr.shape[0]
+    for block in range(blocks):
+        ends, own = indptr[block], columns_of(y, block, blocks)
+        parts = parts_for(entries.size // blocks, own.size)
+        spare = np.empty((parts - 1, own.size), y.dtype)
+        for part in prange(parts):
+            mine = private(own, spare, part)
+            mine[:] = 0
+            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+            scatter_words(entries, ends, scale, v, mine, low, high)
+        add_up(spare, own)
+
+
+@njit
+def add_block(entries: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: Any, block: int) -> None:
+    """y = what the words of a block of the columns add to them, over the listed rows."""
+    own, bits = columns_of(y, block, indptr.shape[0]), column_bits(entries, y.size)
+    clear(own)
+    add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), own, bits)
+
+
+@njit
+def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    """y[column] += code * scale[i] * event over the rows i of active events, for y = 0."""
+    ids = ids_of(events, indptr.shape[1] - 1)
+    for block in range(indptr.shape[0]):
+        add_block(entries, indptr, scale, events, ids, y, block)
+
+
+@njit(parallel=True)
+def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+    """As `deliver`, on all threads if there are entries enough."""
+    blocks, ids = indptr.shape[0], ids_of(events, indptr.shape[1] - 1)
+    ends = entries_up_to(indptr[0], ids)
+    work = blocks * ends[ids.size]
+    parts = parts_for(work, y.size)
+    if work < MIN_PARALLEL or parts == 1:
+        for block in range(blocks):
+            add_block(entries, indptr, scale, events, ids, y, block)
+    elif blocks > 1:
+        for block in prange(blocks):
+            add_block(entries, indptr, scale, events, ids, y, block)
+    else:
+        spare, bits = np.empty((parts - 1, y.size), y.dtype), column_bits(entries, y.size)
+        for part in prange(parts):
+            low = np.searchsorted(ends, work * part // parts)
+            high = np.searchsorted(ends, work * (part + 1) // parts)
+            mine = private(y, spare, part)
+            mine[:] = 0
+            last = ids.size if part + 1 == parts else high
+            add_rows_of_words(entries, indptr[0], scale, events, ids[low:last], np.uintp(1), mine, bits)
+        add_up(spare, y)
+
+
+GATHER, SCATTER, DELIVER = (gather, gather_parallel), (scatter, scatter_parallel), (deliver, deliver_parallel)
+
+
+def compact_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
+    kernels = SCATTER if transpose else GATHER
+
+    def call(entries: Any, indptr: Any, scale: Any, v: Any) -> Any:
+        kernel = kernels[reaches(entries.size, MIN_PARALLEL)]
+        return numba_kernel(kernel, outs)(entries, indptr.reshape(-1, indptr.shape[-1]), scale, v)
+
+    return call
+
+
+def compact_event_matvec(
+    *, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any
+) -> Callable[..., Any]:
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries.
+
+    Codes are finite, so that in a gather an inactive event adds 0 as a number, too.
+    """
+
+    def call(entries: Any, indptr: Any, scale: Any, events: Any) -> Any:
+        if not transpose:
+            events = one_each(events, shape[1], outs.dtype)
+            # The kernel casts flags; of other events XLA casts one each.
+            events = events if events.dtype == bool else events.astype(outs.dtype)
+        large = reaches(entries.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
+        kernel = (DELIVER if transpose else GATHER)[large]
+        return numba_kernel(kernel, outs)(entries, indptr.reshape(-1, indptr.shape[-1]), scale, events)
+
+    return call
