@@ -1,0 +1,277 @@
+"""Cases of the products with a matrix of words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.matrices import WORDS_2_4, packed
+from event_ops.cases.operations import sparse_event_product, sparse_product
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
+
+SCALE, X = 2, 3  # x is v or events
+
+
+@drawn
+def _random(draw: Draw, shape: Shape, nse: int, transpose: bool, by_row: bool, events: str = "") -> Arguments:
+    """Return a product with events of this kind, or with numbers if none is named."""
+    entries, indptr = draw.words(shape, nse)
+    scale = draw.numbers(shape[0] if by_row else ())
+    length = shape[0] if transpose else shape[1]
+    x = draw.events(length, 0.3, events) if events else draw.numbers(length)
+    static: dict[str, Any] = {"shape": shape, "transpose": transpose}
+    if x.dtype.kind in "iu" and events:
+        static["encoding"] = "counts"
+    return (entries, indptr, scale, x), static
+
+
+@drawn
+def _narrow(
+    draw: Draw, shape: Shape, nse: int, parts: int, transpose: bool, by_row: bool, events: str = ""
+) -> Arguments:
+    (_, _, *args), kwargs = _random(shape, nse, transpose, by_row, events)(*draw)
+    return (*draw.narrow_words(shape, nse, parts), *args), kwargs
+
+
+@drawn
+def _sized(
+    draw: Draw, size: int, per_row: int, transpose: bool, narrow: bool, rate: float | None = None
+) -> Arguments:
+    """Return a product with flags of this rate, or with numbers if there is none."""
+    _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
+    entries = packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, size)
+    if narrow:
+        entries, indptr = draw.fixed_degree_narrow_words((size, size), per_row, -(-size // 2**16))
+    x = draw.numbers(size) if rate is None else draw.events(size, rate)
+    return (entries, indptr, draw.numbers(()), x), {"shape": (size, size), "transpose": transpose}
+
+
+@drawn
+def _any_words(draw: Draw, transpose: bool, events: str = "") -> Arguments:
+    """Return words of any bits, many of them with columns that are out of range."""
+    (entries, *args), kwargs = _random((6, 9), 90, transpose, True, events)(*draw)
+    return (draw.rng.integers(0, 1 << 32, entries.size).astype(np.uint32), *args), kwargs
+
+
+@drawn
+def _loose_ends(draw: Draw) -> Arguments:
+    """Return an indptr that spans only some of the words."""
+    entries, _ = draw.words((3, 5), 12)
+    indptr = np.array([2, 4, 4, 9], draw.index_dtype)
+    return (entries, indptr, draw.numbers(3), draw.numbers(5)), {"shape": (3, 5)}
+
+
+@drawn
+def _poisoned(draw: Draw) -> Arguments:
+    """Return NaN as the scale of rows whose event is inactive."""
+    (entries, indptr, scale, events), kwargs = _random((9, 9), 60, True, True, "bool")(*draw)
+    return (entries, indptr, np.where(events, scale, np.nan).astype(scale.dtype), events), kwargs
+
+
+@drawn
+def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
+    """Return ids in any order, some of them twice, between padding and others out of range."""
+    args, kwargs = _random((11, 8), 60, transpose, True, "bool")(*draw)
+    size, limits = (11 if transpose else 8), np.iinfo(np.int32)
+    ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
+    return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
+
+
+@drawn
+def _packed(draw: Draw, transpose: bool) -> Arguments:
+    """Return random bits, also behind the last event."""
+    args, kwargs = _random((37, 71), 200, transpose, True, "bool")(*draw)
+    bits = draw.rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
+    return (*args[:3], bits), kwargs | {"encoding": "bits"}
+
+
+_SHAPES: dict[str, tuple[tuple[int, int], int]] = {
+    "random": ((17, 23), 120),
+    "long-rows": ((3, 64), 200),
+    "one-column": ((5, 1), 20),
+    "empty-rows": ((40, 9), 12),
+    "no-entries": ((5, 4), 0),
+    "no-rows": ((0, 4), 3),
+    "no-columns": ((4, 0), 3),
+    "threads": ((700, 500), 40_000),
+}
+
+_KINDS = (("bool", False), ("bool", True), ("float", False), ("float", True))
+
+_CASES = (
+    *(
+        Case(
+            f"{name}{'-by-row' * by_row}{'-transposed' * transpose}",
+            _random(shape, nse, transpose, by_row),
+            differentiable=(SCALE, X),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, (shape, nse) in _SHAPES.items()
+        for by_row in (False, True)
+        for transpose in (False, True)
+        if by_row or name in ("random", "threads")
+    ),
+    Case("any-words", _any_words(False), differentiable=(SCALE, X), tolerance=20),
+    Case("any-words-transposed", _any_words(True), differentiable=(SCALE, X), tolerance=20),
+    *(
+        Case(
+            f"narrow{'-parts' * (parts > 1)}{'-by-row' * by_row}{'-transposed' * transpose}",
+            _narrow((17, 23), 120, parts, transpose, by_row),
+            differentiable=(SCALE, X),
+            tolerance=20,
+        )
+        for parts, by_row in ((1, True), (3, False), (3, True))
+        for transpose in (False, True)
+    ),
+    Case("narrow-threads", _narrow((700, 500), 40_000, 2, False, True), tolerance=20),
+    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True), tolerance=20),
+    Case("narrow-no-columns", _narrow((4, 0), 3, 1, False, False)),
+    Case("loose-ends", _loose_ends(), differentiable=(SCALE, X), tolerance=5),
+    *(
+        benchmark(
+            f"{name}-{per_row}{'-transposed' * transpose}",
+            _sized(size, per_row, transpose, "narrow" in name),
+            tolerance=200,
+        )
+        for name, size, per_row in (
+            *(("4000", 4000, 80), ("100k", 100_000, 100), ("1M", 1_000_000, 10)),
+            *(("narrow-4000", 4000, 80), ("narrow-100k", 100_000, 100)),
+        )
+        for transpose in (False, True)
+    ),
+)
+
+_EVENT_CASES = (
+    *(
+        Case(
+            f"{name}{'-float' * (events == 'float')}{'-by-row' * by_row}{'-transposed' * transpose}",
+            _random(shape, nse, transpose, by_row, events),
+            differentiable=(SCALE, X) if events == "float" else (SCALE,),
+            tolerance=20,
+            note="sums of up to a hundred terms, in any order",
+        )
+        for name, (shape, nse) in _SHAPES.items()
+        for transpose in (False, True)
+        for events, by_row in _KINDS
+        if name == "random" or (name != "long-rows" and (events, by_row) == ("bool", True))
+    ),
+    *(
+        Case(
+            f"narrow{'-parts' * (parts > 1)}-{events}{'-transposed' * transpose}",
+            _narrow((17, 23), 120, parts, transpose, parts > 1, events),
+            differentiable=(SCALE, X) if events == "float" else (SCALE,),
+            tolerance=20,
+        )
+        for parts in (1, 3)
+        for events in ("bool", "float")
+        for transpose in (False, True)
+    ),
+    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True, "bool"), tolerance=20),
+    Case("narrow-all-threads", _narrow((4000, 500), 1 << 20, 2, True, True, "bool"), tolerance=200),
+    Case("all-threads", _random((4000, 500), 1 << 20, True, True, "bool"), tolerance=200),
+    Case("any-words", _any_words(False, "bool"), differentiable=(SCALE,), tolerance=20),
+    Case("any-words-transposed", _any_words(True, "bool"), differentiable=(SCALE,), tolerance=20),
+    Case("poisoned-transposed", _poisoned(), tolerance=5, note="inactive: exactly 0 whatever the scale"),
+    Case("counts", _random((37, 71), 400, False, True, "uint8"), differentiable=(SCALE,), tolerance=50),
+    Case(
+        "counts-transposed",
+        _random((37, 71), 400, True, True, "uint16"),
+        differentiable=(SCALE,),
+        tolerance=50,
+    ),
+    Case("spike-ids", _spike_ids(False), differentiable=(SCALE,), tolerance=50, note="each id 14 times"),
+    Case("spike-ids-transposed", _spike_ids(True), differentiable=(SCALE,), tolerance=50),
+    Case("packed", _packed(False), differentiable=(SCALE,), tolerance=20),
+    Case("packed-transposed", _packed(True), differentiable=(SCALE,), tolerance=20),
+    *(
+        benchmark(
+            f"{'narrow-' * narrow}{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",
+            _sized(size, per_row, transpose, narrow, rate),
+            tolerance=200,
+        )
+        for narrow in (False, True)
+        for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
+        for transpose in (False, True)
+    ),
+)
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count active rows; without transpose all words."""
+    around = size(call.events, *outs)
+    if not call.transpose:
+        return around + size(call.entries, call.indptr)
+    active = active_flags(call.events, call.shape[0], call.encoding)
+    ends = np.reshape(call.indptr, (-1, call.shape[0] + 1))
+    return around + sum(rows_of(part, active, call.entries) for part in ends)
+
+
+def _misshapen(wrong: Callable[..., Any], **short: Any) -> tuple[InvalidCall, ...]:
+    """Return calls whose matrix, or whose operand `short`, does not fit."""
+    return (
+        InvalidCall("signed", wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
+        InvalidCall(
+            "scales", wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"
+        ),
+        InvalidCall("short-indptr", wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
+        InvalidCall("orientation", wrong(**short), ValueError, "it fits transpose=True"),
+    )
+
+
+_wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "v": np.ones(4, np.float32)}, shape=(2, 4))
+compact_matvec = OperatorCases(
+    DTYPES,
+    _CASES,
+    (
+        InvalidCall(
+            "wide-parts",
+            _wrong(indptr=np.array([[0, 1, 3]])),
+            ValueError,
+            r"indptr has shape \(1, 3\).*\(3,\)",
+        ),
+        InvalidCall(
+            "narrow",
+            _wrong(entries=np.zeros(3, np.uint16), v=np.ones(70_000, "f"), shape=(2, 70_000)),
+            ValueError,
+            "in 1 part of the columns; expected at most 65536.*make 2 parts or more",
+        ),
+        InvalidCall("half", _wrong(scale=np.float16(1)), TypeError, "scale has dtype float16"),
+        InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
+        InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and scale.*cast"),
+        InvalidCall("flat", _wrong(entries=np.zeros((3, 1), np.uint32)), ValueError, "entries has 2 dim"),
+        InvalidCall(
+            "columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns.*csr_matvec"
+        ),
+        *_misshapen(_wrong, v=np.ones(2, "f")),
+    ),
+    ROUNDING,
+    Bench(linear=(SCALE, X), operations=sparse_product),
+)
+
+_wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "events": np.ones(4, bool)}, shape=(2, 4))
+compact_event_matvec = OperatorCases(
+    DTYPES,
+    _EVENT_CASES,
+    (
+        InvalidCall("integer", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
+        InvalidCall(
+            "integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"
+        ),
+        InvalidCall(
+            "encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"
+        ),
+        InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
+        InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+        *_misshapen(_wrong, events=np.ones(2, bool)),
+    ),
+    ROUNDING,
+    Bench(linear=(SCALE, X), moved=_moved, operations=sparse_event_product),
+)
