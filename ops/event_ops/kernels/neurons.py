@@ -1,8 +1,8 @@
-"""What calls of neuron operators have in common."""
+"""Check and prepare the states and parameters of neuron operators."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +10,10 @@ import jax
 import numpy as np
 
 from event_ops.checks.arrays import check_positive
-from event_ops.checks.inputs import as_input, computed, flattened, shaped
+from event_ops.checks.inputs import as_input, computed
 from event_ops.checks.neuron import check_state, each_per_neuron, per_neuron
 from event_ops.kernels.reference.decay import decay_and_means
-from event_ops.kernels.reference.spiking import Surrogate, check_surrogate, spikes_out
-from ffi_bridge import XLACustomKernel
+from event_ops.kernels.reference.spiking import Surrogate, check_surrogate
 
 
 def checked_state(
@@ -24,7 +23,7 @@ def checked_state(
     t_ref: Any = 0.0,
     surrogate: Surrogate | None,
 ) -> list[jax.Array]:
-    """Return the states as arrays, if V_m, the first, and the others fit and the parameters have a sense."""
+    """Return the states as arrays; raise unless they fit V_m, the first, and parameters have a sense."""
     check_surrogate(surrogate)
     arrays = {name: as_input(x) for name, x in states.items()}
     check_state(**arrays)
@@ -40,8 +39,7 @@ def parameters_of(V_m: jax.Array, **parameters: Any) -> SimpleNamespace:
 
 
 def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return what of a conductance remains after a step, what of it acts, on average, in the step, and what
-    the slope of an alpha function adds to that."""
+    """Return a conductance's factors: what remains after a step, its mean, and the mean of an alpha slope."""
     values = decay_and_means(tau, dt, V_m.dtype)
     remains, acts, ramp = (per_neuron(f"{name} or dt", x, V_m) for x in values)
     return remains, acts, ramp
@@ -80,24 +78,3 @@ def _quotient(x: Any, y: Any) -> Any:
 
 def _rate(dt: Any, slowness: Any, substeps: Any) -> Any:
     return dt / (slowness * substeps)
-
-
-def call_step(
-    kernel: XLACustomKernel,
-    states: Sequence[jax.Array],
-    inputs: Sequence[jax.Array],
-    *,
-    surrogate: Surrogate | None,
-    count: bool = False,
-    **options: Any,
-) -> Any:
-    """Return the states and the spikes after a step; inputs are those that `per_neuron` returns.
-
-    count: spikes are int32; only where the kernel counts them.
-    """
-    V_m = states[0]
-    state = jax.ShapeDtypeStruct((V_m.size,), V_m.dtype)
-    spikes = jax.ShapeDtypeStruct((V_m.size,), np.int32) if count else spikes_out(V_m, surrogate)
-    outs = (*(state for _ in states), spikes)
-    results = kernel(*flattened(states, inputs), outs=outs, surrogate=surrogate, **options)
-    return shaped(results, V_m.shape)

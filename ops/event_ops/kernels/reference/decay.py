@@ -41,8 +41,10 @@ def membrane_decay(tau_m: Any, dt: Any, dtype: Any, method: str) -> jax.Array:
 
 
 def current_gain(tau_m: Any, tau_syn: Any, dt: Any, dtype: Any) -> jax.Array:
-    """tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) - exp(-dt / tau_m)): what a current that decays with
-    tau_syn moves a membrane by in a step; where both are one tau, the limit dt / tau * exp(-dt / tau)."""
+    """tau_syn / (tau_syn - tau_m) * (exp(-dt / tau_syn) - exp(-dt / tau_m)), a current's effect in one step.
+
+    The current decays with tau_syn; where both are one tau, this is the limit dt / tau * exp(-dt / tau).
+    """
     return _evaluated(_gain, dtype, tau_m, tau_syn, dt)
 
 
