@@ -25,7 +25,7 @@ from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.noise import NUMBERS
 from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
 from event_ops.neurons.emit import Parts, parts_of
-from event_ops.neurons.lists import Step, with_list
+from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import numba_cuda_kernel
 
 _KEPT = 1024  # models

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from event_ops.codegen.function import Traced
 from event_ops.kernels.reference.encodings import spike_compact
 from event_ops.kernels.reference.noise import numbers_of
-from event_ops.neurons.lists import Step, with_list
+
+Step = Callable[..., Sequence[Any]]
 
 
 def build(*, neuron: Traced, outs: Any, noise: Sequence[str] = (), **_: Any) -> Step:
@@ -27,5 +28,21 @@ def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:
             for stream, distribution in enumerate(noise)
         ]
         return step(*given, *drawn)
+
+    return call
+
+
+def with_list(step: Step, compact: Callable[..., Step], outs: Sequence[Any], spikes: int) -> Step:
+    """Return the step with what `compact`, a builder of `spike_compact`, makes of its spikes behind the rest.
+
+    outs: of the list; empty: there is none. spikes: their place in what the step returns.
+    """
+    if not outs:
+        return step
+    listed = compact(outs=outs)
+
+    def call(*arrays: Any) -> Sequence[Any]:
+        after = step(*arrays)
+        return *after, *listed(after[spikes].astype(bool))
 
     return call

@@ -12,7 +12,7 @@ from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
 from event_ops.kernels.warp.noise import NUMBERS
 from event_ops.neurons.emit import step_lines
-from event_ops.neurons.lists import Step, with_list
+from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # models
