@@ -7,7 +7,8 @@ import pytest
 
 from event_ops import neuron_step, plasticity
 from event_ops.codegen.function import ALL, Traced
-from event_ops.codegen.program import MOST_WRITTEN_OUT, Loop
+from event_ops.codegen.operations import Loop
+from event_ops.codegen.program import MOST_WRITTEN_OUT
 from event_ops.codegen.refusals import Subject
 from event_ops.neurons.step import kernel
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from event_ops.codegen.function import Traced
+from event_ops.codegen.operations import Loop, Operation, walk
 from event_ops.codegen.primitives import Target
-from event_ops.codegen.program import Loop, Operation, walk
 from event_ops.codegen.small_arrays import TABLE, table_name, table_values
 
 

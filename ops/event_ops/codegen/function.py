@@ -14,8 +14,9 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from event_ops.codegen.concrete import explain
 from event_ops.codegen.contents import contents
+from event_ops.codegen.operations import walk
 from event_ops.codegen.primitives import LACKED_BY_WARP
-from event_ops.codegen.program import Program, walk
+from event_ops.codegen.program import Program
 from event_ops.codegen.refusals import Source, Subject
 
 ALL = "all"  # the place of an input that is one for all

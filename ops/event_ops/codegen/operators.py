@@ -1,16 +1,29 @@
-"""What operators that take functions of scalars have in common: backends, and values that go by name."""
+"""Operators of functions of scalars: their backends, and a term of one element as a loop over arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype
-from event_ops.checks.inputs import as_input, in_dtype
+from event_ops.checks.inputs import as_input, flattened, in_dtype, shaped
+from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.primitives import LACKED_BY_WARP
+from event_ops.codegen.refusals import Subject
+from event_ops.kernels.reference.spiking import Surrogate
 from ffi_bridge import XLACustomKernel
+
+EACH: Final = "each"  # the place of an input that has a value for each element
+_SUBJECT: Final = Subject("term", "element", "state", "elements", "operator")
+_CONFIG: Any = jax.config  # its attributes are not declared
+_KEPT: Final = 1024  # terms
+
+# Returns the new states, and other results behind them, from the states by position and variables by name.
+Term = Callable[..., Any]
 
 
 def define_kernel(name: str, room: str, *tags: str, reference: str = "build") -> XLACustomKernel:
@@ -28,7 +41,7 @@ def define_kernel(name: str, room: str, *tags: str, reference: str = "build") ->
 
 
 def as_variable(name: str, value: Any, like_name: str, like: jax.Array) -> jax.Array:
-    """Return a variable as an array: a number in the dtype of `like`, an array in its own, that or bool."""
+    """Return a variable as an array: a number in the dtype of `like`, an array in the same dtype or bool."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return in_dtype(value, like.dtype)
     array = as_input(value, name)
@@ -36,3 +49,87 @@ def as_variable(name: str, value: Any, like_name: str, like: jax.Array) -> jax.A
         check_dtype(name, array, FLOATS)
         check_same_dtype(name, array, like_name, like)
     return array
+
+
+def call_term(
+    kernel: XLACustomKernel,
+    term: Term,
+    states: Sequence[jax.Array],
+    variables: Mapping[str, jax.Array],
+    *,
+    more: Sequence[Any] = (),
+    backend: str | None,
+    **options: Any,
+) -> tuple[jax.Array, ...]:
+    """Return `term(*states, **variables, **options)` of each element: the states, then further results.
+
+    Args:
+        kernel: the operator, which `define_kernel` has made, with the backends of `event_ops.neurons`.
+        term: a function of a module; it is traced once for all calls with the same dtypes and options.
+        states: arrays of one shape and dtype, updated in place where they are not needed again.
+        variables: arrays of that shape, or without dimensions where one value is for all.
+        more: the dtypes of the results behind the states.
+        backend: run on this one or not at all; None: choose.
+        options: static, such as the name of a method, or a surrogate.
+    """
+    flat = flattened(states, tuple(variables.values()))
+    size, dtypes = states[0].size, [*(x.dtype for x in states), *more]
+    outs = tuple(jax.ShapeDtypeStruct((size,), dtype) for dtype in dtypes)
+    static = dict(options)
+    if _is_hashable(tuple(options.items())):  # else the kernel says which of them is not
+        traced = _traced(
+            term,
+            tuple(options.items()),
+            tuple(x.dtype for x in flat),
+            tuple(variables),
+            tuple(EACH if x.ndim else ALL for x in flat),
+            tuple(more),
+            _CONFIG.jax_enable_x64,
+        )
+        # The options stay part of JAX's key: a term knows of a surrogate no more than its text.
+        static["neuron"] = traced
+        if traced.rare:  # rows of tuning tables name all static texts of a call
+            static["primitive"] = traced.rare
+    return shaped(kernel(*flat, outs=outs, backend=backend, **static), states[0].shape)
+
+
+def _is_hashable(options: Any) -> bool:
+    try:
+        hash(options)
+    except TypeError:
+        return False
+    return True
+
+
+def call_step(
+    kernel: XLACustomKernel,
+    term: Term,
+    states: Sequence[jax.Array],
+    variables: Mapping[str, jax.Array],
+    *,
+    surrogate: Surrogate | None,
+    backend: str | None,
+    **options: Any,
+) -> Any:
+    """Return the states of neurons and their spikes, flags or with a surrogate numbers, after a step."""
+    spikes = np.dtype(bool) if surrogate is None else states[0].dtype
+    options["surrogate"] = surrogate
+    return call_term(kernel, term, states, variables, more=(spikes,), backend=backend, **options)
+
+
+@functools.lru_cache(_KEPT)
+def _traced(
+    term: Term,
+    options: tuple[tuple[str, Any], ...],
+    dtypes: tuple[Any, ...],
+    names: tuple[str, ...],
+    places: tuple[str, ...],
+    more: tuple[Any, ...],
+    is_wide: bool,
+) -> Traced:
+    """Return the term traced for inputs of the dtypes; is_wide: JAX has numbers of 64 bits."""
+    of_options = functools.partial(term, **dict(options))
+    states = dtypes[: len(dtypes) - len(names)]
+    return Traced.of(
+        of_options, dtypes, names, places, _SUBJECT, results=(*states, *more), written_as=(term,)
+    )

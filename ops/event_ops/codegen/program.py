@@ -1,15 +1,16 @@
-"""A function as a program: assignments of scalars, one after the other, all of which kernels can do."""
+"""Flatten a traced function into a program: the operations of scalars that kernels do one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
+from event_ops.codegen.operations import Loop, Operation, names_in, renamed, walk
 from event_ops.codegen.primitives import CALLS
 from event_ops.codegen.refusals import Source
 from event_ops.codegen.rewritten import rewritten
@@ -19,6 +20,7 @@ from event_ops.codegen.small_arrays import (
     Texts,
     array_results,
     as_texts,
+    in_shapes,
     is_table,
     of_numbers,
 )
@@ -26,63 +28,6 @@ from event_ops.codegen.small_arrays import (
 MOST_OPERATIONS: Final = 4096
 # A loop of fewer operations, all turns together, is written out, which spares what it carries.
 MOST_WRITTEN_OUT: Final = 64
-
-
-@dataclass(frozen=True)
-class Operation:
-    """`result = primitive(*operands)`, of the dtype; operands are names or numbers, as text of Python."""
-
-    primitive: str
-    operands: tuple[str, ...]
-    dtype: str
-    result: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """`carried = start`, in each turn the body and `carried = after`, and at the end `results = carried`.
-
-    Nothing behind the loop reads names of the body.
-    """
-
-    turns: int
-    carried: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    start: tuple[str, ...]
-    body: tuple[Operation | Loop, ...]
-    after: tuple[str, ...]
-    results: tuple[str, ...]
-
-
-def walk(operations: Sequence[Operation | Loop], times: int = 1) -> Iterator[tuple[Operation, int]]:
-    """Yield each operation, those in loops too, and how often it is done."""
-    for operation in operations:
-        if isinstance(operation, Loop):
-            yield from walk(operation.body, times * operation.turns)
-        else:
-            yield operation, times
-
-
-def _renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
-    def new(each: Sequence[str]) -> tuple[str, ...]:
-        return tuple(names.get(x, x) for x in each)
-
-    if isinstance(operation, Operation):
-        (result,) = new((operation.result,))
-        return replace(operation, operands=new(operation.operands), result=result)
-    body = tuple(_renamed(x, names) for x in operation.body)
-    carried, start, after = new(operation.carried), new(operation.start), new(operation.after)
-    return replace(
-        operation, carried=carried, start=start, body=body, after=after, results=new(operation.results)
-    )
-
-
-def _names_in(operations: Sequence[Operation | Loop]) -> Iterator[str]:
-    for operation in operations:
-        if isinstance(operation, Operation):
-            yield operation.result
-        else:
-            yield from (*operation.carried, *operation.results, *_names_in(operation.body))
 
 
 @dataclass(frozen=True)
@@ -219,14 +164,14 @@ class _Flat:
             # Two loops compute the same if their keys are equal; the names of each are then made unique.
             name = f"{self.names}{len(self.operations)}"
             results = tuple(f"{name}_{k}" for k in moving)
-            unique = {x: f"{name}_{x}" for x in (*loop[0], *_names_in(key[1]))}
-            self.operations[key] = _renamed(
+            unique = {x: f"{name}_{x}" for x in (*loop[0], *names_in(key[1]))}
+            self.operations[key] = renamed(
                 Loop(turns, loop[0], loop[1], loop[2], key[1], loop[3], results), unique
             )
             self.local |= {*results}
         made: Any = self.operations[key]
         found = {**known, **dict(zip(moving, made.results, strict=True))}
-        return _shaped([found[k] for k in range(sum(x.size for x in carry))], carry)
+        return in_shapes([found[k] for k in range(sum(x.size for x in carry))], carry)
 
     def _body(
         self,
@@ -248,7 +193,7 @@ class _Flat:
         of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in _of_turns(params, xs)]
         if any(x is None for x in of_turn):
             return None, [], []
-        given = [*held, *_shaped(carried, carry), *of_turn]
+        given = [*held, *in_shapes(carried, carry), *of_turn]
         after = [text for x in body._called(params["jaxpr"], given) for text in x.ravel()]
         if xs:
             step = f"np.int32({-1 if params['reverse'] else 1})"
@@ -326,12 +271,6 @@ class _Flat:
     def _origin(self, name: str) -> Operation | None:
         """Return the operation that has a result of this name."""
         return self.made_by.get(name) or (self.around._origin(name) if self.around else None)
-
-
-def _shaped(texts: Sequence[str], like: Sequence[Texts]) -> list[Texts]:
-    """Return texts in the shapes of these arrays, one behind the other."""
-    ends = np.cumsum([0, *(x.size for x in like)])
-    return [as_texts(texts[a:b], x.shape) for a, b, x in zip(ends, ends[1:], like, strict=False)]
 
 
 def _of_turns(params: dict[str, Any], xs: Sequence[Texts]) -> list[tuple[Texts, Any]]:

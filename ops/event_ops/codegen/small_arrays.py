@@ -103,6 +103,12 @@ def as_texts(values: Sequence[str] | Texts, shape: tuple[int, ...]) -> Texts:
     return found.reshape(shape)
 
 
+def in_shapes(texts: Sequence[str], like: Sequence[Texts]) -> list[Texts]:
+    """Return texts in the shapes of these arrays, one behind the other."""
+    ends = np.cumsum([0, *(x.size for x in like)])
+    return [as_texts(texts[a:b], x.shape) for a, b, x in zip(ends, ends[1:], like, strict=False)]
+
+
 def array_results(equation: JaxprEqn, operands: Sequence[Texts], assign: Assign) -> list[Texts] | None:
     """Return what a primitive on arrays gives, element by element; None if that is not known."""
     name, params = equation.primitive.name, equation.params

@@ -20,7 +20,8 @@ from jax.interpreters import ad
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.codegen.function import ALL, Traced
-from event_ops.codegen.program import Loop, Operation, Program
+from event_ops.codegen.operations import Loop, Operation
+from event_ops.codegen.program import Program
 from event_ops.codegen.refusals import Source, Subject
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, SWAPPED, Axes, Pass, Result, call, kernel
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from event_ops.codegen.emit import array_names, assignments, spelled
 from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.primitives import BY_SHARED, Target
-from event_ops.codegen.program import Loop, Operation
 
 
 def step_lines(

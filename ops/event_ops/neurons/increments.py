@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from event_ops.codegen.program import Loop, Program
+from event_ops.codegen.operations import Loop
+from event_ops.codegen.program import Program
 from event_ops.codegen.refusals import Source
 
 # Returns the states after a spike, from those before and the variables.

@@ -13,8 +13,8 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.codegen.emit import array_names, assignments, defined, function_source, tables_of, tuple_of
 from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.operations import Loop, walk
 from event_ops.codegen.primitives import NUMBA_LOOPS
-from event_ops.codegen.program import Loop, walk
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.division import over
 from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lists_of

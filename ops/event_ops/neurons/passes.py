@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from event_ops.codegen.emit import after_turn, assignments, moves
+from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.primitives import Target
-from event_ops.codegen.program import Loop, Operation
 from event_ops.neurons.emit import loop_divided
 
 MOST_BYTES: Final = 24 << 10  # of rows: with the states, they stay in the nearest cache

@@ -14,8 +14,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import is_known
 from event_ops.checks.neuron import check_count, per_neuron
-from event_ops.codegen.elementwise import call_term
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_term, define_kernel
 from event_ops.kernels.neurons import checked_state, leak_of, parameters_of, rate_of
 from event_ops.kernels.reference.decay import decay_factor, is_constant
 from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised, unless_held

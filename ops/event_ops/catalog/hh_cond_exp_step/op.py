@@ -12,8 +12,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.inputs import in_dtype
 from event_ops.checks.neuron import check_count
-from event_ops.codegen.elementwise import call_step
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state, fading_of, leak_of, parameters_of, rate_of
 from event_ops.kernels.reference.decay import is_constant
 from event_ops.kernels.reference.membrane import relax

@@ -7,8 +7,7 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.codegen.elementwise import call_step
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state, fading_of, membrane_variables
 from event_ops.kernels.reference.membrane import relax
 from event_ops.kernels.reference.spiking import Surrogate, fire, is_held, unless_held

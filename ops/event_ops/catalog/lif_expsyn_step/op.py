@@ -9,8 +9,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.inputs import computed
 from event_ops.checks.neuron import each_per_neuron, per_neuron
-from event_ops.codegen.elementwise import call_step
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state
 from event_ops.kernels.reference.decay import current_gain, decay_factor
 from event_ops.kernels.reference.spiking import Surrogate, approach, fire, is_held, unless_held

@@ -19,8 +19,7 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.inputs import as_input, in_dtype, is_number
 from event_ops.checks.neuron import per_neuron
-from event_ops.codegen.elementwise import call_term
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_term, define_kernel
 from event_ops.kernels.reference.decay import decay_factor, is_constant
 from event_ops.kernels.reference.spiking import at_spike
 

@@ -9,8 +9,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_positive, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input
-from event_ops.codegen.elementwise import call_term
-from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.operators import call_term, define_kernel
 from event_ops.kernels.reference.decay import decay_factor
 from event_ops.kernels.reference.spiking import at_spike
 

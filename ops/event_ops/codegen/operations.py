@@ -1,0 +1,67 @@
+"""Operations and loops of a program: assignments of scalars, one after the other, all of which kernels do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`result = primitive(*operands)`, of the dtype; operands are names or numbers, as text of Python."""
+
+    primitive: str
+    operands: tuple[str, ...]
+    dtype: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`carried = start`, in each turn the body and `carried = after`, and at the end `results = carried`.
+
+    Nothing behind the loop reads names of the body.
+    """
+
+    turns: int
+    carried: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    start: tuple[str, ...]
+    body: tuple[Operation | Loop, ...]
+    after: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def walk(operations: Sequence[Operation | Loop], times: int = 1) -> Iterator[tuple[Operation, int]]:
+    """Yield each operation, those in loops too, with its number of repetitions."""
+    for operation in operations:
+        if isinstance(operation, Loop):
+            yield from walk(operation.body, times * operation.turns)
+        else:
+            yield operation, times
+
+
+def renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
+    """Return an operation or a loop with other names of values."""
+
+    def new(each: Sequence[str]) -> tuple[str, ...]:
+        return tuple(names.get(x, x) for x in each)
+
+    if isinstance(operation, Operation):
+        (result,) = new((operation.result,))
+        return replace(operation, operands=new(operation.operands), result=result)
+    body = tuple(renamed(x, names) for x in operation.body)
+    carried, start, after = new(operation.carried), new(operation.start), new(operation.after)
+    return replace(
+        operation, carried=carried, start=start, body=body, after=after, results=new(operation.results)
+    )
+
+
+def names_in(operations: Sequence[Operation | Loop]) -> Iterator[str]:
+    """Yield the name of each value that the operations, those in loops too, assign."""
+    for operation in operations:
+        if isinstance(operation, Operation):
+            yield operation.result
+        else:
+            yield from (*operation.carried, *operation.results, *names_in(operation.body))
