@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
+from event_ops.codegen.emit import defined, function_source
 from event_ops.kernels.numba_cpu.access import at, hoist, stored_spikes
 from event_ops.kernels.numba_cpu.exponential import exp
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
@@ -24,6 +25,46 @@ from ffi_bridge import numba_kernel
 MIN_PARALLEL = 1 << 11
 
 BLOCK: Final = 512
+_STATES: Final = 7
+
+
+class States(NamedTuple):
+    """The outputs: the states of the neurons, which are changed in place, and their spikes."""
+
+    V: Any
+    held_for: Any
+    g_ex: Any
+    g_in: Any
+    m: Any
+    h: Any
+    n: Any
+    spikes: Any
+
+
+class Parameters(NamedTuple):
+    """The inputs behind the states: single values, or one per neuron."""
+
+    decay_ex: Any
+    decay_in: Any
+    mean_ex: Any
+    mean_in: Any
+    g_L: Any
+    leak: Any
+    E_ex: Any
+    E_in: Any
+    rate: Any
+    g_Na: Any
+    E_Na: Any
+    g_K: Any
+    E_K: Any
+    V_T: Any
+    half: Any
+    t_ref: Any
+    dt: Any
+
+
+_INPUTS: Final = _STATES + len(Parameters._fields)
+_OUTSIDE: Final = {x.__name__: x for x in (Parameters, States, num_threads, prange, stored_spikes)}
 
 
 # Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
@@ -65,16 +106,24 @@ def gates(v: Any, m: Any, h: Any, n: Any, time: Any) -> Any:
 
 
 @njit(fastmath=CONTRACT)
-def substep(
-    decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
-    rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any,
-    V: Any, ex: Any, into: Any, ms: Any, hs: Any, ns: Any, low: int, high: int,
-) -> None:  # fmt: skip
-    """Move the neurons from `low` to `high` by a substep; parameters are single values or one per neuron."""
-    fading_ex, fading_in, part_ex, part_in = hoist(decay_ex), hoist(decay_in), hoist(mean_ex), hoist(mean_in)
-    leaky, rest, to_ex, to_in, speed = hoist(g_L), hoist(leak), hoist(E_ex), hoist(E_in), hoist(rate)
-    most_Na, to_Na, most_K, to_K = hoist(g_Na), hoist(E_Na), hoist(g_K), hoist(E_K)
-    origin, time = hoist(V_T), hoist(half)
+def substep(p: Parameters, states: States, low: int, high: int) -> None:
+    """Move the neurons from `low` to `high` by a substep."""
+    V, _, ex, into, ms, hs, ns, _ = states
+    fading_ex, fading_in, part_ex, part_in = (
+        hoist(p.decay_ex),
+        hoist(p.decay_in),
+        hoist(p.mean_ex),
+        hoist(p.mean_in),
+    )
+    leaky, rest, to_ex, to_in, speed = (
+        hoist(p.g_L),
+        hoist(p.leak),
+        hoist(p.E_ex),
+        hoist(p.E_in),
+        hoist(p.rate),
+    )
+    most_Na, to_Na, most_K, to_K = hoist(p.g_Na), hoist(p.E_Na), hoist(p.g_K), hoist(p.E_K)
+    origin, time = hoist(p.V_T), hoist(p.half)
     for i in range(np.uintp(low), np.uintp(high)):
         m, h, n = gates(V[i] - at(origin, i), ms[i], hs[i], ns[i], at(time, i))
         sodium, potassium = at(most_Na, i) * m * m * m * h, at(most_K, i) * n * n * n * n
@@ -90,11 +139,10 @@ def substep(
 
 
 @njit(fastmath=CONTRACT)
-def find_maxima(
-    V_T: Any, t_ref: Any, dt: Any, before: Any, V: Any, held_for: Any, spikes: Any, low: int, high: int
-) -> None:
+def find_maxima(p: Parameters, states: States, before: Any, low: int, high: int) -> None:
     """Write spikes and refractory times from `low` to `high`, of neurons that were at `before`."""
-    origin, refractory, step = hoist(V_T), hoist(t_ref), hoist(dt)
+    V, held_for, spikes = states.V, states.held_for, states.spikes
+    origin, refractory, step = hoist(p.V_T), hoist(p.t_ref), hoist(p.dt)
     zero, height = V.dtype.type(0), V.dtype.type(30)
     for i in range(np.uintp(low), np.uintp(high)):
         new, left = V[i], held_for[i]
@@ -110,41 +158,29 @@ def kernel(large: bool, substeps: int) -> Any:
     """Return the kernel for one thread, or for all threads, with so many substeps."""
 
     @njit(fastmath=CONTRACT)
-    def step_range(
-        decay_ex: Any, decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any,
-        rate: Any, g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any, t_ref: Any, dt: Any,
-        V: Any, held_for: Any, ex: Any, into: Any, m: Any, h: Any, n: Any, spikes: Any, low: int, high: int,
-    ) -> None:  # fmt: skip
-        before = np.empty(BLOCK, V.dtype)
+    def step_range(p: Parameters, states: States, low: int, high: int) -> None:
+        before = np.empty(BLOCK, states.V.dtype)
         for first in range(low, high, BLOCK):
             end = min(first + BLOCK, high)
-            before[: end - first] = V[first:end]
+            before[: end - first] = states.V[first:end]
             for _ in range(substeps):
-                substep(
-                    decay_ex, decay_in, mean_ex, mean_in, g_L, leak, E_ex, E_in, rate, g_Na, E_Na, g_K, E_K,
-                    V_T, half, V, ex, into, m, h, n, first, end,
-                )  # fmt: skip
-            find_maxima(V_T, t_ref, dt, before, V, held_for, spikes, first, end)
+                substep(p, states, first, end)
+            find_maxima(p, states, before, first, end)
 
-    @njit(parallel=large)
-    def hh_cond_exp_step(
-        V_m: Any, refractory: Any, g_ex: Any, g_in: Any, Act_m: Any, Inact_h: Any, Act_n: Any, decay_ex: Any,
-        decay_in: Any, mean_ex: Any, mean_in: Any, g_L: Any, leak: Any, E_ex: Any, E_in: Any, rate: Any,
-        g_Na: Any, E_Na: Any, g_K: Any, E_K: Any, V_T: Any, half: Any, t_ref: Any, dt: Any,
-        V: Any, held_for: Any, ex: Any, into: Any, m: Any, h: Any, n: Any, spikes: Any,
-    ) -> None:  # fmt: skip
-        stored, parts = stored_spikes(spikes), num_threads() if large else 1
-        for part in prange(parts):
-            step_range(
-                decay_ex, decay_in, mean_ex, mean_in, g_L, leak, E_ex, E_in, rate, g_Na, E_Na, g_K, E_K, V_T,
-                half, t_ref, dt, V, held_for, ex, into, m, h, n, stored,
-                V.size * part // parts, V.size * (part + 1) // parts,
-            )  # fmt: skip
-
-    return hh_cond_exp_step
+    inputs, outputs = [f"x{k}" for k in range(_INPUTS)], [f"y{k}" for k in range(len(States._fields))]
+    body = [
+        f"p = Parameters({', '.join(inputs[_STATES:])})",
+        f"states = States({', '.join(outputs[:-1])}, stored_spikes({outputs[-1]}))",
+        f"size, parts = y0.size, {'num_threads()' if large else '1'}",
+        f"for part in {'prange' if large else 'range'}(parts):",
+        "    step_range(p, states, size * part // parts, size * (part + 1) // parts)",
+    ]
+    # A kernel takes its arrays one by one, which only a source that is made here does in so few lines.
+    source = function_source("hh_cond_exp_step", [*inputs, *outputs], body)
+    return njit(parallel=large)(defined(source, "hh_cond_exp_step", step_range=step_range, **_OUTSIDE))
 
 
 def build(*, outs: Any, substeps: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
     large = reaches(outs[0].size, MIN_PARALLEL)
-    return numba_kernel(kernel(large, substeps), outs, input_output_aliases={i: i for i in range(7)})
+    return numba_kernel(kernel(large, substeps), outs, input_output_aliases={i: i for i in range(_STATES)})
