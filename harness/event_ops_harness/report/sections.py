@@ -42,7 +42,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "neurons": (
         "A neuron model",
-        "LIF, Izhikevich and Hodgkin-Huxley neurons as functions of one, beside operators by hand and JAX.",
+        "LIF, Izhikevich and Hodgkin-Huxley neurons as functions of one, beside operators and JAX.",
     ),
     "derivatives": (
         "Derivatives of Numba kernels",

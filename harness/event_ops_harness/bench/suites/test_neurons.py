@@ -1,13 +1,14 @@
-"""Time a neuron model as functions of one neuron beside the same written by hand, and beside JAX.
+"""Time a neuron model as functions of one neuron beside the catalog's neurons and JAX.
 
 A step of a loop in machine code, in which states change in place: LIF and Izhikevich neurons, which
 `neuron_step` compiles, beside the operators `lif_step` and `izhikevich_step`, and Hodgkin-Huxley neurons, for
-whose functions `neuron_step` has no rival by hand. JAX computes the same by XLA. LIF neurons are timed with
+which JAX alone is the rival. The operators are compiled from terms as models are; "by hand", their name in
+records, is of the time when they were not. JAX computes the same by XLA. LIF neurons are timed with
 the list of their spikes, too, for which 2 % of the neurons have room: the step makes it where it is given a
 capacity, and `spike_compact` in a second call. The functions are those of the page "Write a neuron model".
 
 Noisy LIF neurons are timed with the noise drawn in the pass, by `normal_input` in front of it, by
-`jax.random.normal`, and, by hand, without noise.
+`jax.random.normal`, and, by the operator, without noise.
 
 Not measured: the time to trace and to compile, and derivatives, which are XLA's for all.
 
