@@ -289,3 +289,18 @@ def test_features_that_do_not_broadcast():
 
 def test_the_kernel_has_every_backend():
     assert set(kernel.backend_names) >= set(BACKENDS)
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba_cpu"])
+def test_no_features_and_an_empty_batch(backend):
+    A, _, _ = matrix("planned")
+    x = jnp.ones((COLUMNS, 0))
+
+    def f(weight, x):
+        return gspmm(lambda weight, x_src: weight * x_src, A.with_data(weight), x_src=x, backend=backend)
+
+    assert f(A.data, x).shape == (ROWS, 0)
+    np.testing.assert_array_equal(jax.grad(lambda w: f(w, x).sum())(A.data), np.zeros(A.nse))
+    z = gsddmm(lambda x_src: x_src, A, x_src=x, reduce="sum", backend=backend)
+    np.testing.assert_array_equal(z, np.zeros(A.nse))
+    assert jax.vmap(f, (0, None))(jnp.ones((0, A.nse)), X).shape == (0, ROWS)

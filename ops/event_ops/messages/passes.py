@@ -87,8 +87,10 @@ class Pass:
 def call(
     of: Pass, structure: tuple[Any, ...], inputs: tuple[Any, ...], backend: str | None, dtype: Any
 ) -> Any:
-    """Return the results of a pass."""
+    """Return the results of a pass; without features, sums of nothing."""
     outs = of.outs(dtype, structure[0].shape[0])
+    if 0 in of.sizes:
+        return tuple(jnp.zeros(x.shape, x.dtype) for x in outs)
     static = {"of": of, "primitive": of.message.rare}
     return kernel(*structure, *inputs, outs=outs, backend=backend, **static)
 
@@ -120,7 +122,10 @@ def batched(args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, of: Pass
         of.exact,
     )
     shapes = more.outs(outs[0].dtype, structure[0].shape[0])
-    found = kernel(*structure, *wide, outs=shapes, of=more, **params)
+    if 0 in more.sizes:
+        found = tuple(jnp.zeros(x.shape, x.dtype) for x in shapes)
+    else:
+        found = kernel(*structure, *wide, outs=shapes, of=more, **params)
     widths = [of.width(x.axes) for x in of.results]
     return tuple(x.reshape(x.shape[0], size, width) for x, width in zip(found, widths, strict=True)), 1
 
