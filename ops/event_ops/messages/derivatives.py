@@ -76,7 +76,7 @@ class _Visit:
 
 
 class _Made:
-    """A function that its neighbours in a key tell from others."""
+    """Wrap a function; the rest of its cache key tells functions apart."""
 
     def __init__(self, function: Scalars) -> None:
         self.function = function
@@ -167,7 +167,7 @@ def _tangents(primals: Any, tangents: Any, *, outs: Any, backend: Any, of: Pass,
 
 
 def _shared(visit: _Visit, found: Any, how: Any) -> tuple[Any, ...]:
-    """Return the maximum or minimum, and what each entry that is equal to it has of its tangent."""
+    """Return the maximum or minimum, and the share of its tangent for each entry that is equal to it."""
     (y,), of = found, visit.of
     scalars = jaxpr_as_fun(of.message.jaxpr)
     counting = _Visit(of, visit.inputs[: len(of.axes)])

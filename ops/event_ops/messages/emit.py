@@ -53,7 +53,7 @@ def reads(of: Pass, index: str, at: str = "") -> list[str]:
 
 
 def combined(of: Pass, target: Target, dtype: str, x: str, y: str) -> str:
-    """Return the expression of what two messages become at a row."""
+    """Return the expression that combines two messages at a row."""
     name = _COMBINED_BY[of.reduce]
     return target.expression_of(name, dtype).format(x, y)
 

@@ -186,7 +186,7 @@ def _check_choice(name: str, given: Any, expected: Sequence[Any]) -> None:
 
 
 def _degrees(of: Pass, arrays: tuple[Any, ...], backend: str | None, dtype: Any) -> jax.Array:
-    """Return how many entries each row has, of those that send something."""
+    """Return how many entries of each row send something."""
 
     def one() -> jax.Array:
         return jnp.ones((), dtype)

@@ -79,7 +79,7 @@ class _Lines:
         return nested(self.of.sizes, range(len(self.of.sizes)), [place, *body], "np.uintp")
 
     def every(self, body: Sequence[str]) -> list[str]:
-        """Return lines for every feature, one after the other."""
+        """Return lines for every feature, in a single loop."""
         loop = f"for c in range(np.uintp({self.of.features})):"
         return [loop, *(f"    {line}" for line in body)] if self.vector else list(body)
 
@@ -116,7 +116,7 @@ class _Lines:
         return [*self.over_features(body), *stores]
 
     def stored(self, k: int, u: int) -> list[str]:
-        """Return the lines that store what entry e{u} gets of result k: sums over the features it has not."""
+        """Return the lines that store result k of entry e{u}, summed over the features that it lacks."""
         axes, sizes = self.of.results[k].axes, self.of.sizes
         if not self.vector:
             return [f"y{k}[e{u}, np.uintp(0)] = b{k}_{u}"]

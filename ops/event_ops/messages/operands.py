@@ -1,4 +1,4 @@
-"""What a message reads: where, which its names say; and its features, as axes that arrays have or lack."""
+"""Inputs of a message: places, told by their names, and features, as axes that arrays have or lack."""
 
 from __future__ import annotations
 

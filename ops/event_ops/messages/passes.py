@@ -1,4 +1,4 @@
-"""`Pass`: what one visit of all entries of a matrix computes; an operator, and how it is batched."""
+"""`Pass`, the computation in one visit of all entries of a matrix: an operator, and its batching rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Axes = tuple[bool, ...]  # for each axis of features, whether an array has it
 
 @dataclass(frozen=True)
 class Result:
-    """Say where a result goes: reduced to its row, for all features, or to its entry, summed over others."""
+    """Say where a result goes: to its row, reduced, all features, or to its entry, summed over the rest."""
 
     place: str
     axes: Axes
@@ -29,7 +29,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Pass:
-    """Say what is computed for every entry and feature, and where it goes.
+    """Describe the computation for every entry and feature, and where its results go.
 
     Arrays have two axes: rows, columns, entries or one for all; and the features that they have, in order.
 
@@ -100,7 +100,7 @@ kernel = define_kernel("gspmm", "event_ops.messages", "sparse", "graph")
 
 @kernel.def_batching_rule
 def batched(args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, of: Pass, **params: Any) -> Any:
-    """Fold an axis of inputs into one more axis of features, in front of the others."""
+    """Fold an axis of inputs into one more axis of features, the first."""
     count = sum(of.structure)
     if any(axis is not None for axis in axes[:count]):
         return NotImplemented

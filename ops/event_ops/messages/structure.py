@@ -52,7 +52,7 @@ class Structure:
 
 
 def structure_of(A: Any) -> Structure:
-    """Return the entries of a matrix; raise TypeError for what has none."""
+    """Return the entries of a matrix; raise TypeError for values without entries."""
     if isinstance(A, CSR | ELL):
         _, indices, indptr = A._as_csr()  # pyright: ignore[reportPrivateUsage]
         plan = () if A.by_column is None else tuple(A.by_column[:3])
