@@ -5,6 +5,7 @@ They are written to `reference/operators` before Sphinx reads its sources, and a
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import Any
 
 from operator_tables import Results, backends, conformance, counted, measured
 
+from event_ops.catalog import FAMILIES
 from event_ops.discover import Operator, operators
 from event_ops_harness.table import by_family
 
 ROOT = Path(__file__).parents[2]
+CATALOG = "event_ops.catalog"
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -50,7 +53,7 @@ def page(operator: Operator, results: Results) -> str:
         backends(operator),
         "## Definition",
         "The reference, in pure JAX, is the definition; every backend agrees with it, within rounding.",
-        f"```{{literalinclude}} {source(name, 'reference.py')}\n:language: python\n```",
+        definition(operator),
         "## Conformance",
         conformance(name, results.matrix),
         "## Measured",
@@ -58,7 +61,7 @@ def page(operator: Operator, results: Results) -> str:
         "## CUDA kernels, counted",
         counted(name, results.counters),
         "## Source",
-        sources(name),
+        sources(operator),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -74,17 +77,56 @@ def facts(operator: Operator) -> str:
     return f"Tested dtypes: {dtypes}. Tags: {tags}. {derivatives}"
 
 
-def sources(name: str) -> str:
-    """Every file of the operator's folder, to read."""
-    folder = ROOT / "ops" / "event_ops" / "catalog" / name
-    files = [path.name for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
-    listed = [f"- {{download}}`{file} <{source(name, file)}>`" for file in files]
-    return f"`ops/event_ops/catalog/{name}/` in the repository:\n\n" + "\n".join(listed)
+def definition(operator: Operator) -> str:
+    """Include the definition: a file of the operator, a function of its family's, or its term in op.py."""
+    folder, name = f"{CATALOG}.{operator.name}", operator.name
+    module = operator.kernel.reference.builder.partition(":")[0]
+    if path(f"{folder}.reference").exists():
+        return included(f"{folder}.reference")
+    if module.startswith("event_ops.kernels."):
+        return included(module, name)
+    terms = [x for x in functions(f"{folder}.op") if x.startswith("of_")]
+    return "\n\n".join(included(f"{folder}.op", term) for term in terms)
 
 
-def source(name: str, file: str) -> str:
-    """Where a page finds a file of an operator."""
-    return f"../../../ops/event_ops/catalog/{name}/{file}"
+def included(module: str, function: str = "") -> str:
+    """Return the directive that shows a module, or the one function if it is defined there."""
+    options = [":language: python", *([f":pyobject: {function}"] if function in functions(module) else [])]
+    return "\n".join([f"```{{literalinclude}} {link(module)}", *options, "```"])
+
+
+def functions(module: str) -> list[str]:
+    """Return the names of the functions of a module."""
+    tree = ast.parse(path(module).read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def sources(operator: Operator) -> str:
+    """List the files of the operator's folder, and of its family."""
+    folder = f"{CATALOG}.{operator.name}"
+    modules = [f"{folder}.{file.stem}" for file in sorted(path(f"{folder}.op").parent.glob("*.py"))]
+    every = [operator.kernel.reference, *(x for of in operator.kernel.backends.values() for x in of.values())]
+    family = sorted({backend.builder.partition(":")[0] for backend in every} - set(modules))
+    modules += family if operator.name in FAMILIES else []
+    if operator.name in FAMILIES and path(shared := f"event_ops.cases.{FAMILIES[operator.name]}").exists():
+        modules.append(shared)
+    listed = [f"- {{download}}`{short(x)} <{link(x)}>`" for x in modules if not x.endswith(".__init__")]
+    return "In `ops/event_ops/` of the repository:\n\n" + "\n".join(listed)
+
+
+def path(module: str) -> Path:
+    """Return the file of a module of event_ops."""
+    return ROOT / "ops" / (module.replace(".", "/") + ".py")
+
+
+def link(module: str) -> str:
+    """Return the path by which a page finds a module of event_ops."""
+    return f"../../../ops/{module.replace('.', '/')}.py"
+
+
+def short(module: str) -> str:
+    """Return the path of a module within `ops/event_ops`."""
+    return module.removeprefix("event_ops.").replace(".", "/") + ".py"
 
 
 def index(every: Iterable[Operator]) -> str:

@@ -30,8 +30,10 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     assert ("| ✓" in text) != ("This operator was not in it yet." in text)
     timed = re.search(r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text)
     assert bool(timed) != ("No benchmark of this operator has been recorded." in text)
-    for file in ("op.py", "reference.py", "cases.py"):
-        assert f"catalog/{operator.name}/{file}>`" in text
+    assert f"catalog/{operator.name}/op.py>`" in text
+    assert re.search(r"/cases(/\w+)?\.py>`", text)
+    shown = re.findall(r"literalinclude\} \.\./\.\./\.\./(.*)", text)
+    assert shown and all((operator_pages.ROOT / file).exists() for file in shown)
 
 
 def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp_path):
