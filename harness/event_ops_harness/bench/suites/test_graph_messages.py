@@ -11,6 +11,7 @@ Not measured: compilation, the plan, a GPU, peak memory, DGL and PyG.
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +43,8 @@ def pytest_generate_tests(metafunc):
 def members_of(name, nodes, features, gradient):
     """Return member -> work that returns the reduction, or its gradient."""
     reduce, message = MESSAGES[name]
-    A = CSR.random((nodes, nodes), key=jax.random.key(0), per_row=PER_NODE).plan(weights=False)
+    drawn: Any = CSR.random((nodes, nodes), key=jax.random.key(0), per_row=PER_NODE)
+    A = drawn.plan(weights=False)
     x = jax.random.normal(jax.random.key(1), (nodes, features))
     weight = jax.random.normal(jax.random.key(2), (A.nse,))
     rows = jnp.asarray(np.repeat(np.arange(nodes, dtype=np.int32), np.diff(A.indptr)))
