@@ -190,7 +190,8 @@ def numba_function(
     plain: Any = getattr(dispatcher, "py_func", dispatcher)
     subject = f"kernel '{plain.__name__}'"
     parameters = Parameters.of(plain, static_argnames, ())
-    read, effects = outside(dispatcher), {"has_side_effect": has_side_effect, "ordered": ordered}
+    read = None if in_python else outside(dispatcher)  # Python reads values from outside at each call
+    effects = {"has_side_effect": has_side_effect, "ordered": ordered}
 
     @functools.cache
     def kernel_for(

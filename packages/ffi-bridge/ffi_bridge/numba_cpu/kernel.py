@@ -118,8 +118,9 @@ def numba_kernel(
     aliases = alias_pairs(input_output_aliases)
     effects = {"has_side_effect": has_side_effect, "ordered": ordered}
     if config.DISABLE_JIT and inspect.isfunction(kernel):
+        # It is held to no values from outside: Python reads them at each call, so that none is compiled in.
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
-        spec = NumbaPython(vmap_method, aliases, kernel, parameters, outside=outside(kernel), **effects)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters, **effects)
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
