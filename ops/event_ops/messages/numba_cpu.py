@@ -246,7 +246,7 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     # to a message: entries that are equal to a maximum would not be found.
     fast = CONTRACT if not of.exact else False
     compiled = njit(error_model="numpy", fastmath=fast)
-    functions = {x.__name__: x for x in (exp, expm1, over, select, tanh)}
+    functions = {"exp": exp, "expm1": expm1, "over": over, "select": select, "tanh": tanh}
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True, fastmath=fast)
     tables = tables_of(of.message)
     message = inlined(

@@ -56,7 +56,7 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath=CONTRACT)
-    functions = {x.__name__: x for x in (exp, expm1, over, select, tanh)}
+    functions = {"exp": exp, "expm1": expm1, "over": over, "select": select, "tanh": tanh}
     functions |= {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
     functions |= {"AT_ONCE": AT_ONCE, "ROOM": ROOM}
     step_range = compiled(defined(source, "step_range", math=math, np=np, **functions, **tables_of(neuron)))
