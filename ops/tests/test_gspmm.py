@@ -304,3 +304,9 @@ def test_no_features_and_an_empty_batch(backend):
     z = gsddmm(lambda x_src: x_src, A, x_src=x, reduce="sum", backend=backend)
     np.testing.assert_array_equal(z, np.zeros(A.nse))
     assert jax.vmap(f, (0, None))(jnp.ones((0, A.nse)), X).shape == (0, ROWS)
+
+
+def test_a_product_of_zero_and_infinity_has_no_derivative_beside_them():
+    A = CSR((jnp.array([jnp.inf, 0.0, 2.0]), jnp.arange(3), jnp.array([0, 3])), shape=(1, 3))
+    gradient = jax.grad(lambda w: gspmm(lambda weight: weight, A, weight=w, reduce="mul").sum())(A.data)
+    assert np.isinf(gradient[1]) and np.isnan(gradient[2])

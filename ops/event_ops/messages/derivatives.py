@@ -210,8 +210,10 @@ def _of_others(visit: _Visit, found: Any, how: Any) -> tuple[Any, ...]:
 def _times_others(values: Any, dots: Any, factors: Any) -> list[Any]:
     product, zeros = factors
     (value,), is_zero = values, values[0] == 0
-    alone = jnp.where(is_zero & (zeros == 1), product, jnp.zeros_like(product))
-    return [dots[0] * jnp.where(zeros == 0, product / jnp.where(is_zero, jnp.ones_like(value), value), alone)]
+    others = product / jnp.where(is_zero, jnp.ones_like(value), value)
+    # Where another message is 0, 0 times the rest: NaN beside an infinite one, as in IEEE arithmetic.
+    has_zero = zeros > is_zero.astype(zeros.dtype)
+    return [dots[0] * jnp.where(has_zero, jnp.zeros_like(others) * others, others)]
 
 
 _WEIGHING: Final[dict[str, Any]] = {"sum": None, "max": _shared, "min": _shared, "mul": _of_others}

@@ -47,7 +47,8 @@ def gspmm(
     Differentiable in the weights of A and in all variables; derivatives sum in a fixed order. That of a
     source needs the entries by column: `A.plan(weights=False)` stores them once, otherwise each derivative
     sorts. Entries that share a maximum or minimum share its cotangent evenly, as in JAX; a product has exact
-    derivatives also where messages are 0. `jax.vmap` over features reads the edges once for the whole batch.
+    derivatives also where messages are 0, and NaN beside an infinite one. `jax.vmap` over
+    features reads the edges once for the whole batch.
 
     Args:
         message: a function of scalars: all that it reads, by name; returns a number. It may use arithmetic,
