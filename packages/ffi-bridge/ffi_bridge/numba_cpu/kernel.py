@@ -120,7 +120,7 @@ def numba_kernel(
     if config.DISABLE_JIT and inspect.isfunction(kernel):
         # It is held to no values from outside: Python reads them at each call, so that none is compiled in.
         parameters = Parameters.of(kernel, static_argnames, scalar_argnames)
-        spec = NumbaPython(vmap_method, aliases, kernel, parameters, **effects)
+        spec = NumbaPython(vmap_method, aliases, kernel, parameters, outside=None, **effects)
     else:
         dispatcher = njit_function(kernel, "numba_kernel")
         parameters = Parameters.of(dispatcher.py_func, static_argnames, scalar_argnames)
