@@ -81,6 +81,10 @@ def kernels_of(name):
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
     threads = [key for key in vars(module) if key.startswith(("parallel_", "shared_"))]
     found |= {key: getattr(module, key)() for key in threads}
+    if family == "ell_products":
+        of = module.csr_products.EVENT_MATVEC if "event" in name else module.csr_products.MATVEC
+        pairs = [(turned, large) for turned in (0, 1) for large in (False, True)]
+        found = {pair: module.along_equal_rows(of[pair[0]][pair[1]], pair[1]) for pair in pairs}
     if family == "noise":
         found = {large: module.kernel_with(what, 0, True, large) for large in (False, True)}
     return found
