@@ -9,7 +9,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
-from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.draw import Draw, Shape, drawn, with_bits, with_spike_ids
 from event_ops.cases.matrices import WORDS_2_4, packed
 from event_ops.cases.operations import sparse_event_product, sparse_product
 
@@ -75,22 +75,8 @@ def _poisoned(draw: Draw) -> Arguments:
     return (entries, indptr, np.where(events, scale, np.nan).astype(scale.dtype), events), kwargs
 
 
-@drawn
-def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
-    """Return ids in any order, some of them twice, between padding and others out of range."""
-    args, kwargs = _random((11, 8), 60, transpose, True, "bool")(*draw)
-    size, limits = (11 if transpose else 8), np.iinfo(np.int32)
-    ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
-    return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
-
-
-@drawn
-def _packed(draw: Draw, transpose: bool) -> Arguments:
-    """Return random bits, also behind the last event."""
-    args, kwargs = _random((37, 71), 200, transpose, True, "bool")(*draw)
-    bits = draw.rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
-    return (*args[:3], bits), kwargs | {"encoding": "bits"}
-
+_SPIKE_IDS = {turned: with_spike_ids(_random((11, 8), 60, turned, True, "bool")) for turned in (False, True)}
+_BITS = {turned: with_bits(_random((37, 71), 200, turned, True, "bool")) for turned in (False, True)}
 
 _SHAPES: dict[str, tuple[tuple[int, int], int]] = {
     "random": ((17, 23), 120),
@@ -187,10 +173,10 @@ _EVENT_CASES = (
         differentiable=(SCALE,),
         tolerance=50,
     ),
-    Case("spike-ids", _spike_ids(False), differentiable=(SCALE,), tolerance=50, note="each id 14 times"),
-    Case("spike-ids-transposed", _spike_ids(True), differentiable=(SCALE,), tolerance=50),
-    Case("packed", _packed(False), differentiable=(SCALE,), tolerance=20),
-    Case("packed-transposed", _packed(True), differentiable=(SCALE,), tolerance=20),
+    Case("spike-ids", _SPIKE_IDS[False], differentiable=(SCALE,), tolerance=50, note="each id 14 times"),
+    Case("spike-ids-transposed", _SPIKE_IDS[True], differentiable=(SCALE,), tolerance=50),
+    Case("packed", _BITS[False], differentiable=(SCALE,), tolerance=20),
+    Case("packed-transposed", _BITS[True], differentiable=(SCALE,), tolerance=20),
     *(
         benchmark(
             f"{'narrow-' * narrow}{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",

@@ -103,3 +103,21 @@ def drawn(
         return lambda *draw: inputs(Draw(*draw), *args, **kwargs)
 
     return with_options
+
+
+@drawn
+def with_spike_ids(draw: Draw, make: Make) -> Arguments:
+    """Return a product with spike ids in any order, some twice, between padding and ids out of range."""
+    args, kwargs = make(*draw)
+    size, limits = kwargs["shape"][0 if kwargs["transpose"] else 1], np.iinfo(np.int32)
+    ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
+    return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
+
+
+@drawn
+def with_bits(draw: Draw, make: Make) -> Arguments:
+    """Return a product with random bits as events, also behind the last one."""
+    args, kwargs = make(*draw)
+    words = -(-kwargs["shape"][0 if kwargs["transpose"] else 1] // 32)
+    bits = draw.rng.integers(0, 1 << 32, words).astype(np.uint32)
+    return (*args[:3], bits), kwargs | {"encoding": "bits"}

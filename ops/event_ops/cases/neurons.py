@@ -53,7 +53,7 @@ class Population(NamedTuple):
         spread: by how much parameters differ where each neuron has its own, as a part of 1.
     """
 
-    parameters: Mapping[str, Any]
+    parameters: dict[str, Any]
     states: Mapping[str, Distribution]
     spread: float = 0.1
 
@@ -74,6 +74,30 @@ class Population(NamedTuple):
             Case("empty", self.random(0), differentiable=moving),
             Case("single", self.random(()), differentiable=moving),
             *sized(self.random, threads),
+        )
+
+    def conductance_cases(self, differentiable: Sequence[int], surrogate: Any) -> tuple[Case, ...]:
+        """Return the cases of neurons with conductances g_ex and g_in, and with slopes of them or none."""
+        moving, rest = tuple(differentiable), (0,) * (len(self.states) - 4)
+        # At the threshold, near it, held above it, and NaN; some conductances are huge.
+        potentials = [-50, -49.9, -50.1, -40, np.nan, -60, -60]
+        refractory, g_ex = [0, 0, 0, 0.1, 0, 0, 0.1], [0, 0, 0, 0, 0, 1e9, np.inf]
+        at_threshold = neurons(self.parameters | {"E_L": -50.0}, potentials, refractory, g_ex, 0, *rest)
+        return (
+            *self.cases(moving, 70_000, {"V_th": -55.0, "surrogate": surrogate}),
+            Case("long-step", self.random(33, dt=1.0), differentiable=moving),
+            # Currents of their own drive some over the threshold.
+            Case("current", with_array(self.random(33), "I_e", 2000), differentiable=moving),
+            Case("threshold", at_threshold),
+        )
+
+    def invalid_conductances(self, last: str) -> tuple[InvalidCall, ...]:
+        """Return the wrong calls of neurons with conductances, of which `last` is one that is 0-d."""
+        short, positive = ("refractory", "V_th", "I_e", "tau_syn_in"), ("tau_syn_ex", "C_m", "g_L", "dt")
+        one = self.wrong(**{last: np.zeros((), np.float32)})
+        return (
+            *self.invalid_calls(mixed="g_ex", short=short, positive=positive),
+            InvalidCall(f"one-{last.removesuffix('_in')}", one, ValueError, rf"{last} has shape \(\)"),
         )
 
     def wrong(self, **changes: Any) -> Callable[[], Arguments]:

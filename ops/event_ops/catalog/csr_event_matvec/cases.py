@@ -7,7 +7,7 @@ import numpy as np
 from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, out_of_range, permuted, random_event_product
-from event_ops.cases.draw import Draw, drawn
+from event_ops.cases.draw import Draw, drawn, with_bits, with_spike_ids
 from event_ops.cases.float16_storage import stored_as
 from event_ops.cases.matrices import MATRIX_2_4
 from event_ops.cases.operations import sparse_event_product
@@ -38,28 +38,14 @@ def _poisoned(draw: Draw, transpose: bool, nse: int = 60, events: str = "bool") 
 
 
 @drawn
-def _spike_ids(draw: Draw, transpose: bool) -> Arguments:
-    """Return ids in any order, some of them twice, between padding and ids out of range."""
-    args, kwargs = random_event_product((11, 8), 60, transpose)(*draw)
-    size, limits = (11 if transpose else 8), np.iinfo(np.int32)
-    ids = np.array([3, size, 0, 7, 3, -1, limits.max, limits.min, size, 1], np.int32)
-    return (*args[:3], np.tile(ids, 13)[:70]), kwargs | {"encoding": "ids"}
-
-
-@drawn
-def _packed(draw: Draw, transpose: bool) -> Arguments:
-    """Return random bits, also behind the last event."""
-    args, kwargs = random_event_product((37, 71), 200, transpose)(*draw)
-    words = draw.rng.integers(0, 1 << 32, 2 if transpose else 3).astype(np.uint32)
-    return (*args[:3], words), kwargs | {"encoding": "bits"}
-
-
-@drawn
 def _one_element(draw: Draw) -> Arguments:
     """Return one weight for all, of shape (1,)."""
     args, kwargs = random_event_product((8, 5), 20, one=True)(*draw)
     return (args[0].reshape(1), *args[1:]), kwargs
 
+
+_SPIKE_IDS = {turned: with_spike_ids(random_event_product((11, 8), 60, turned)) for turned in (False, True)}
+_BITS = {turned: with_bits(random_event_product((37, 71), 200, turned)) for turned in (False, True)}
 
 _SHAPES: dict[str, tuple[tuple[int, int], int]] = {
     "random": ((17, 23), 120),
@@ -129,10 +115,10 @@ CASES = (
     Case(
         "counts-uint32", random_event_product((37, 71), 400, True, "uint32"), tolerance=50, note="made floats"
     ),
-    Case("spike-ids", _spike_ids(False), differentiable=(DATA,), tolerance=50, note="each id 14 times"),
-    Case("packed", _packed(False), differentiable=(DATA,), tolerance=20),
-    Case("packed-transposed", _packed(True), differentiable=(DATA,), tolerance=20),
-    Case("spike-ids-transposed", _spike_ids(True), differentiable=(DATA,), tolerance=50),
+    Case("spike-ids", _SPIKE_IDS[False], differentiable=(DATA,), tolerance=50, note="each id 14 times"),
+    Case("packed", _BITS[False], differentiable=(DATA,), tolerance=20),
+    Case("packed-transposed", _BITS[True], differentiable=(DATA,), tolerance=20),
+    Case("spike-ids-transposed", _SPIKE_IDS[True], differentiable=(DATA,), tolerance=50),
     *(
         Case(
             _named("permuted", transpose, events, False),
@@ -156,8 +142,8 @@ CASES = (
         differentiable=(DATA,),
         tolerance=20,
     ),
-    Case("permuted-spike-ids", permuted(_spike_ids(False)), differentiable=(DATA,), tolerance=50),
-    Case("permuted-spike-ids-transposed", permuted(_spike_ids(True)), differentiable=(DATA,), tolerance=50),
+    Case("permuted-spike-ids", permuted(_SPIKE_IDS[False]), differentiable=(DATA,), tolerance=50),
+    Case("permuted-spike-ids-transposed", permuted(_SPIKE_IDS[True]), differentiable=(DATA,), tolerance=50),
     *(
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES

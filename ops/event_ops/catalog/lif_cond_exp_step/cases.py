@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Rounding
 from event_ops.cases.bench import Bench
-from event_ops.cases.neurons import Population, gamma, held, neurons, uniform, with_array
+from event_ops.cases.neurons import Population, gamma, held, uniform
 from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
@@ -35,32 +33,8 @@ POPULATION = Population(
     COBA, {"V_m": uniform(-60, -49.9), "refractory": held(50), "g_ex": gamma(12), "g_in": gamma(66)}
 )
 
-CASES = (
-    *POPULATION.cases(MOVING, 70_000, {"V_th": -55.0, "surrogate": fast_sigmoid()}),
-    Case("long-step", POPULATION.random(33, dt=1.0), differentiable=MOVING),
-    # Currents of their own drive some over the threshold.
-    Case("current", with_array(POPULATION.random(33), "I_e", 2000), differentiable=MOVING),
-    # At the threshold, near it, held above it, and NaN; some conductances are huge.
-    Case(
-        "threshold",
-        neurons(
-            COBA | {"E_L": -50.0},
-            [-50, -49.9, -50.1, -40, np.nan, -60, -60],
-            [0, 0, 0, 0.1, 0, 0, 0.1],
-            [0, 0, 0, 0, 0, 1e9, np.inf],
-            0,
-        ),
-    ),
-)
-
-INVALID_CALLS = (
-    *POPULATION.invalid_calls(
-        mixed="g_ex",
-        short=("refractory", "V_th", "I_e", "tau_syn_in"),
-        positive=("tau_syn_ex", "C_m", "g_L", "dt"),
-    ),
-    InvalidCall("one-g", POPULATION.wrong(g_in=np.zeros((), "f")), ValueError, r"g_in has shape \(\)"),
-)
+CASES = POPULATION.conductance_cases(MOVING, fast_sigmoid())
+INVALID_CALLS = POPULATION.invalid_conductances("g_in")
 
 # All compare the refractory time and decay two conductances. What is held subtracts dt, and compares with 0.
 # What is free takes the means of the conductances (2), their sum (2), V_inf (4, and its division), exp
