@@ -1,4 +1,4 @@
-"""Every task, one session each: `nox -l` lists them; what follows `--` goes to the program that one runs."""
+"""Every task, one session each: `nox -l` lists them; words after `--` go to the program that a session runs."""
 
 import shutil
 import sys

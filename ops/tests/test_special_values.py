@@ -9,7 +9,7 @@ import scipy.special
 
 from event_ops import neuron_step, plasticity
 from event_ops.codegen.primitives import LACKED_BY_WARP, OF_FLOATS
-from event_ops.kernels.numba_cpu.division import over
+from event_ops.kernels.numba_cpu.arithmetic import over
 
 lax = jax.lax
 UNITS = 6  # in the last place

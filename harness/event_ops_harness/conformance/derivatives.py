@@ -64,7 +64,7 @@ def _check_batches(f: Callable[..., Any], xs: Sequence[Any]) -> None:
 
 
 def remat(trial: Trial) -> None:
-    """Check that gradients through jax.checkpoint equal those without it."""
+    """Check that gradients are the same with jax.checkpoint and without it."""
     f, xs = trial.differentiable()
 
     def loss(g: Any) -> Any:

@@ -92,7 +92,7 @@ def while_loop(trial: Trial) -> None:
 
 
 def disable_jit(trial: Trial) -> None:
-    """Check that a call and a scan under jax.disable_jit, a tool for debugging, equal those with jit."""
+    """Check that a call and a scan give the same under jit and under jax.disable_jit, a debugging tool."""
     expected = trial.f(*trial.args)
     with jax.disable_jit():
         trial.same(trial.f(*trial.args), expected, 2)

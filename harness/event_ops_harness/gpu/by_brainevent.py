@@ -69,7 +69,7 @@ def compiled(text: str, kernel: str, headers: Mapping[str, str] = HEADERS) -> Co
 
 
 def _cuda_headers() -> Path:
-    """Return the headers of CUDA, such as float16's, that numba-cuda brings for this NVRTC."""
+    """Return the headers of CUDA, of float16 and more, that numba-cuda brings for this NVRTC."""
     _, major, _ = nvrtc.nvrtcVersion()
     spec = importlib.util.find_spec("numba_cuda")
     folders = spec.submodule_search_locations if spec else None

@@ -59,7 +59,7 @@ def matrix_of(inputs: Inputs, ids: Ids) -> Matrix | None:
 
 @dataclass(frozen=True)
 class Headline:
-    """Hold a figure, what it is, a note beside it, and the id of its section."""
+    """Hold a figure, its title, a note beside it, and the id of its section."""
 
     figure: str
     label: str

@@ -15,12 +15,10 @@ from numba import prange
 from event_ops.codegen.emit import defined, function_source, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.kernels.numba_cpu.access import hoist
-from event_ops.kernels.numba_cpu.division import over
-from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
+from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS, select
 from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER, njit, take_chunks_of
 from event_ops.kernels.numba_cpu.matmat import is_large
 from event_ops.kernels.numba_cpu.prefetch import is_far_to_read, prefetch_targets
-from event_ops.kernels.numba_cpu.select import select
 from event_ops.kernels.numba_cpu.split import chunks, first_row
 from event_ops.kernels.numba_cpu.stack import on_stack
 from event_ops.messages.emit import (
@@ -38,9 +36,8 @@ from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass
 from ffi_bridge import numba_kernel
 
 _KEPT: Final = 1024  # passes
-_AT_ONCE: Final = (
-    4  # entries whose messages are combined before they are added: fewer loads and stores of sums
-)
+# Entries whose messages are combined before they are added: fewer loads and stores of sums.
+_AT_ONCE: Final = 4
 _MOST_OPERATIONS: Final = 48  # of a message of which so many are written out
 _MOST_ON_STACK: Final = 4096  # features
 _CALLED: Final = chunks, first_row, hoist, is_far_to_read, on_stack, prange, prefetch_targets, take_chunks_of
@@ -246,11 +243,10 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     # to a message: entries that are equal to a maximum would not be found.
     fast = CONTRACT if not of.exact else False
     compiled = njit(error_model="numpy", fastmath=fast)
-    functions = {"exp": exp, "expm1": expm1, "over": over, "select": select, "tanh": tanh}
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True, fastmath=fast)
     tables = tables_of(of.message)
     message = inlined(
-        defined(message_source(of.message, NUMBA_LOOPS), "message", math=math, np=np, **functions, **tables)
+        defined(message_source(of.message, NUMBA_LOOPS), "message", math=math, np=np, **FUNCTIONS, **tables)
     )
     outside = _OUTSIDE | {"message": message, "total_of": total_of, "select": select}
     rows = compiled(defined(rows_source(of, dtype), "rows", **outside))

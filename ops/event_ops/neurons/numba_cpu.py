@@ -16,13 +16,11 @@ from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operations import Loop, walk
 from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
-from event_ops.kernels.numba_cpu.division import over
+from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS
 from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lists_of
 from event_ops.kernels.numba_cpu.events import flags_of
-from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, draw_with
-from event_ops.kernels.numba_cpu.select import select
 from event_ops.neurons.emit import parts_of, step_lines
 from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
@@ -56,9 +54,8 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath=CONTRACT)
-    functions = {"exp": exp, "expm1": expm1, "over": over, "select": select, "tanh": tanh}
-    functions |= {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
-    functions |= {"AT_ONCE": AT_ONCE, "ROOM": ROOM}
+    draws = {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
+    functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
     step_range = compiled(defined(source, "step_range", math=math, np=np, **functions, **tables_of(neuron)))
     places = neuron.places[: len(arrays)]
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]

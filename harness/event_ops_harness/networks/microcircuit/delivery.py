@@ -78,7 +78,7 @@ MIN_PARALLEL = 1 << 10
 
 @numba.njit
 def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: Any) -> Any:
-    """Return where the synapses of each row begin, with room for those onto all its target populations."""
+    """Return where the synapses of each row begin, with room for its synapses onto all populations."""
     places = np.zeros(rows.size + 1, np.int64)
     for i in range(rows.size):
         places[i + 1] = places[i]
