@@ -1,4 +1,4 @@
-"""Every task, one session each: `nox -l` lists them; words after `--` go to the program that a session runs."""
+"""Every task, one session each: `nox -l` lists them; words after `--` go to its program."""
 
 import shutil
 import sys

@@ -87,7 +87,7 @@ class InvalidCall:
 
 
 class OperatorCases(NamedTuple):
-    """Hold what tests and benchmarks know of an operator: see `event_ops.discover.Operator`."""
+    """Hold an operator's cases for tests and benchmarks: see `event_ops.discover.Operator`."""
 
     dtypes: tuple[str, ...]
     cases: tuple[Case, ...]

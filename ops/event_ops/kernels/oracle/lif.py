@@ -27,7 +27,7 @@ def fire(V, held, free, V_th, V_reset, t_ref, dt):
 
 
 def conducted(V, mean_ex, mean_in, E_L, g_L, C_m, E_ex, E_in, I_e, dt):
-    """Where conductances, which are means over a step, move V."""
+    """Return the potential after a step, to which the mean conductances of the step have moved it."""
     g = g_L + mean_ex + mean_in
     V_inf = (g_L * E_L + mean_ex * E_ex + mean_in * E_in + I_e) / g
     return V_inf + (V - V_inf) * math.exp(-dt * g / C_m)
