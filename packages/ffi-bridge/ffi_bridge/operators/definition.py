@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 from ffi_bridge.operators import dispatch
 from ffi_bridge.operators.backends import PLATFORMS, Backend, Backends, Builder, listing, platform_of
-from ffi_bridge.operators.jvp import JVP, declared_jvp, general_jvp, per_input_jvp
-from ffi_bridge.operators.rules import Rule, check_arity
+from ffi_bridge.operators.jvp import declared_jvp, per_input_jvp
+from ffi_bridge.operators.rules import Rule, Rules, check_arity
 from ffi_bridge.operators.tuning import Folder
 
 G = TypeVar("G", bound="Builder | str")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass
-class Rules:
-    """The rules in force; None is the general one."""
-
-    jvp: JVP
-    transpose: Rule | None = None
-    batching: Rule | None = None
 
 
 class Definition:
@@ -35,7 +25,7 @@ class Definition:
         self.name = name
         self.tags: frozenset[str] = frozenset()
         self.reference: Backend | None = None
-        self.rules = Rules(general_jvp)
+        self.rules = Rules()
         self.backends: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
         self.tuning: Folder | None = None

@@ -4,57 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 
 from ffi_bridge.errors import RuleError
 from ffi_bridge.native.tracing import Levels
-from ffi_bridge.operators.backends import Backend
 from ffi_bridge.operators.call import Call, check_outputs, concrete
-from ffi_bridge.operators.rules import Flat, Rule, check_tangents, dense, zero_tangent
-
-
-class Bindable(Protocol):
-    """The part of an operator that its rules need."""
-
-    reference: Backend | None
-
-    def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
-        """Return the outputs of the backend that `call` runs on."""
-        ...
-
-    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
-        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
-        ...
-
-
-# Rule of one unbatched call: operator, call, primals, tangents -> outs and their tangents, flat.
-JVP = Callable[[Bindable, Call, Sequence[Any], Flat], tuple[Flat, Flat]]
+from ffi_bridge.operators.rules import JVP, Flat, Operator, Rule, check_tangents, dense, symbolic
 
 
 def jvp(
-    operator: Bindable,
-    rule: JVP,
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    call: Call,
-    batch: Levels,
+    operator: Operator, primals: Sequence[Any], tangents: Sequence[Any], *, call: Call, batch: Levels
 ) -> tuple[Flat, Flat]:
     """Return outputs and their tangents; under batch levels, by `jax.vmap` of the unbatched rule."""
-    one = functools.partial(rule, operator, call)
+    one = functools.partial(operator.rules.jvp or general_jvp, operator, call)
     outs, dots = _level(one, list(primals), [dense(t) for t in tangents], batch)
-    zipped = zip(outs, dots, strict=True)
-    return outs, [zero_tangent(out) if dot is None else dot for out, dot in zipped]
+    return outs, list(map(symbolic, dots, outs))
 
 
 def declared_jvp(fun: Rule) -> JVP:
     """Return the rule `fun(primals, tangents, **params) -> (outs, tangents_out)`, checked."""
 
-    def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
-        zipped = zip(primals, tangents, strict=True)
-        symbolic = tuple(zero_tangent(x) if t is None else t for x, t in zipped)
-        outs, dots = fun(tuple(primals), symbolic, **call.for_rule())
+    def rule(operator: Operator, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+        given = tuple(map(symbolic, tangents, primals))
+        outs, dots = fun(tuple(primals), given, **call.for_rule())
         return check_outputs(call, "the jvp rule", outs), check_tangents(call, dots)
 
     return rule
@@ -63,7 +37,7 @@ def declared_jvp(fun: Rule) -> JVP:
 def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
     """Return the rule tangents_out = sum of `rules[i](tangents[i], *primals, **params)`; None adds zero."""
 
-    def rule(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+    def rule(operator: Operator, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
         if len(primals) != len(rules):
             raise RuleError(
                 f"operator {call.operator!r} was called with {len(primals)} inputs, and "
@@ -80,7 +54,7 @@ def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
     return rule
 
 
-def general_jvp(operator: Bindable, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
+def general_jvp(operator: Operator, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
     """Return outputs from the chosen backend, tangents from the reference; without one, from that backend.
 
     Which backend that is follows from JAX's default platform: a program has not named its own yet. The
@@ -119,21 +93,13 @@ def _level(
     """
     if not batch:
         return rule(primals, tangents)
-    size, axes = batch[0].size, batch[0].axes
-    active = [i for i, t in enumerate(tangents) if t is not None]
-    found: list[int] = []  # while tracing: the outputs whose tangent is not zero
+    axes = list(batch[0].axes)
 
     def inner(xs: Flat, ts: Flat) -> tuple[Flat, Flat]:
-        given = dict(zip(active, ts, strict=True))
-        outs, dots = _level(rule, xs, [given.get(i) for i in range(len(xs))], batch[1:])
-        found[:] = [i for i, dot in enumerate(dots) if dot is not None]
-        return outs, [dots[i] for i in found]
+        return _level(rule, xs, ts, batch[1:])
 
-    in_axes = (list(axes), [axes[i] for i in active])
-    mapped = jax.vmap(inner, in_axes=in_axes, axis_size=size)
-    outs, dots = mapped(primals, [tangents[i] for i in active])
-    known = dict(zip(found, dots, strict=True))
-    return outs, [known.get(i) for i in range(len(outs))]
+    # A tangent that is zero is None, to JAX an argument or a result without arrays.
+    return jax.vmap(inner, in_axes=(axes, axes), axis_size=batch[0].size)(primals, tangents)
 
 
 def _sum(a: Any, b: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,26 +13,13 @@ from jax.interpreters import ad, batching, mlir, xla
 
 from ffi_bridge.errors import RuleError
 from ffi_bridge.native.tracing import Levels, add_level, check_whole, output_type, refused_in, sizes_of
-from ffi_bridge.operators.backends import PLATFORMS, Backends, listing
+from ffi_bridge.operators.backends import PLATFORMS, listing
 from ffi_bridge.operators.call import Call, concrete
-from ffi_bridge.operators.definition import Rules
-from ffi_bridge.operators.jvp import Bindable, jvp
-from ffi_bridge.operators.rules import Flat, transpose
+from ffi_bridge.operators.jvp import jvp
+from ffi_bridge.operators.rules import Flat, Operator, transpose
 
 _WIDE = ("float64", "complex128", "int64", "uint64")
 _Places = tuple[tuple[int, ...], ...]  # of numbers among the inputs, for each dtype
-
-
-class Operator(Bindable, Protocol):
-    """The part of an operator that its primitive needs."""
-
-    name: str
-    rules: Rules
-
-    @property
-    def backends(self) -> Backends:
-        """Return the registered backends."""
-        ...
 
 
 def make_primitive(operator: Operator) -> Primitive:
@@ -41,8 +28,8 @@ def make_primitive(operator: Operator) -> Primitive:
     primitive.multiple_results = True
     primitive.def_impl(partial(xla.apply_primitive, primitive))  # compiled, under jax.disable_jit too
     primitive.def_abstract_eval(partial(_abstract, operator))
-    ad.primitive_jvps[primitive] = partial(_jvp, operator)
-    ad.primitive_transposes[primitive] = partial(_transpose, operator)
+    ad.primitive_jvps[primitive] = partial(jvp, operator)
+    ad.primitive_transposes[primitive] = partial(transpose, operator)
     batching.primitive_batchers[primitive] = partial(_batch, operator, primitive)
     for names in PLATFORMS.values():
         for device in names:
@@ -126,16 +113,6 @@ def _mapped(function: Callable[..., Any], levels: Levels) -> Callable[..., Any]:
     for level in reversed(levels):
         function = jax.vmap(function, in_axes=level.axes, axis_size=level.size)
     return function
-
-
-def _jvp(
-    operator: Operator, primals: Flat, tangents: Flat, *, call: Call, batch: Levels
-) -> tuple[Flat, Flat]:
-    return jvp(operator, operator.rules.jvp, primals, tangents, call, batch)
-
-
-def _transpose(operator: Operator, cotangents: Flat, *args: Any, call: Call, batch: Levels) -> Flat:
-    return transpose(operator.rules.transpose, cotangents, args, call, batch)
 
 
 def _batch(

@@ -7,9 +7,9 @@ Inside this package a tangent or cotangent that is zero is None; declared rules 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +18,46 @@ from jax.interpreters import ad
 
 from ffi_bridge.errors import MissingRuleError, RuleError
 from ffi_bridge.native.tracing import Levels
+from ffi_bridge.operators.backends import Backend, Backends
 from ffi_bridge.operators.call import Call
 
 Rule = Callable[..., Any]
 Flat = list[Any]
+
+
+class Operator(Protocol):
+    """The part of an operator that its primitive and its rules need."""
+
+    name: str
+    reference: Backend | None
+    rules: Rules
+
+    @property
+    def backends(self) -> Backends:
+        """Return the registered backends."""
+        ...
+
+    def bind(self, call: Call, ins: Sequence[Any]) -> Flat:
+        """Return the outputs of the backend that `call` runs on."""
+        ...
+
+    def chosen(self, device: str, call: Call, ins: Sequence[Any], outs: Sequence[Any]) -> Backend:
+        """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
+        ...
+
+
+# Rule of one unbatched call: operator, call, primals, tangents -> outs and their tangents, flat.
+JVP = Callable[[Operator, Call, Sequence[Any], Flat], tuple[Flat, Flat]]
+
+
+@dataclass
+class Rules:
+    """The rules in force; None is the general one."""
+
+    jvp: JVP | None = None
+    transpose: Rule | None = None
+    batching: Rule | None = None
+
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _GIVEN = ("outs", "backend")  # keywords that every rule gets, besides the call's static ones
@@ -59,9 +95,9 @@ def dense(value: Any) -> Any:
     return None if getattr(value, "dtype", None) == jax.dtypes.float0 else value
 
 
-def zero_tangent(primal: Any) -> ad.Zero:
-    """Return the symbolic zero among the tangents of `primal`."""
-    return ad.Zero(jax.typeof(primal).to_tangent_aval())
+def symbolic(tangent: Any, primal: Any) -> Any:
+    """Return the tangent of `primal`, for None the symbolic zero among its tangents."""
+    return ad.Zero(jax.typeof(primal).to_tangent_aval()) if tangent is None else tangent
 
 
 def dense_cotangent(cotangent: Any, out: jax.ShapeDtypeStruct) -> Any:
@@ -102,64 +138,44 @@ def _check_tangent(call: Call, i: int, tangent: Any, out: jax.ShapeDtypeStruct) 
         )
 
 
-@dataclass(frozen=True)
-class _Linear:
-    """A linear argument: the primitive is transposed with respect to it."""
-
-    aval: Any
-
-    def without_axis(self, axis: int | None) -> _Linear:
-        if axis is None:
-            return self
-        return _Linear(ShapedArray(self.aval.shape[1:], self.aval.dtype))
-
-
-def transpose(
-    fun: Rule | None, cotangents: Sequence[Any], args: Sequence[Any], call: Call, batch: Levels
-) -> Flat:
+def transpose(operator: Operator, cotangents: Flat, *args: Any, call: Call, batch: Levels) -> Flat:
     """Return cotangents of the linear arguments, None for the rest; level by level, as `jvp` does."""
+    fun = operator.rules.transpose
     if fun is None:
         raise MissingRuleError(
             f"operator {call.operator!r} is applied to a tangent, and reverse mode needs its "
             "transpose: call def_transpose_rule (a jvp rule that calls the operator needs it), "
             "or drop the jvp rule to differentiate through the reference"
         )
-    marked = [_Linear(x.aval) if ad.is_undefined_primal(x) else x for x in args]
-    return _transpose_level(fun, [dense(ct) for ct in cotangents], marked, call, batch)
+    linear = {i: x.aval for i, x in enumerate(args) if ad.is_undefined_primal(x)}
+    residual = [None if i in linear else x for i, x in enumerate(args)]
+    return _transpose_level(fun, [dense(ct) for ct in cotangents], linear, residual, call, batch)
 
 
-def _transpose_level(fun: Rule, cotangents: Flat, args: Flat, call: Call, batch: Levels) -> Flat:
+def _transpose_level(
+    fun: Rule, cotangents: Flat, linear: Mapping[int, Any], residual: Flat, call: Call, batch: Levels
+) -> Flat:
+    """Transpose in the `linear` inputs, of which the avals are given; `residual`: None for each of them."""
     if not batch:
-        return _transpose_once(fun, cotangents, args, call)
-    size, axes = batch[0].size, batch[0].axes
-    linear = {i: x.without_axis(axes[i]) for i, x in enumerate(args) if isinstance(x, _Linear)}
-    residual = [i for i in range(len(args)) if i not in linear]
-    nonzero = [i for i, ct in enumerate(cotangents) if ct is not None]
-    found: list[int] = []  # while tracing: the inputs whose cotangent is not zero
+        return _transpose_once(fun, cotangents, linear, residual, call)
+    axes = list(batch[0].axes)
+    of_one = {i: x if axes[i] is None else ShapedArray(x.shape[1:], x.dtype) for i, x in linear.items()}
 
     def inner(cts: Flat, xs: Flat) -> Flat:
-        known = dict(zip(nonzero, cts, strict=True))
-        every = [known.get(i) for i in range(len(cotangents))]
-        given = linear | dict(zip(residual, xs, strict=True))
-        inputs = [given[i] for i in range(len(args))]
-        results = _transpose_level(fun, every, inputs, call, batch[1:])
-        found[:] = [i for i, result in enumerate(results) if result is not None]
-        return [results[i] for i in found]
+        return _transpose_level(fun, cts, of_one, xs, call, batch[1:])
 
-    in_axes = ([0] * len(nonzero), [axes[i] for i in residual])
-    results = jax.vmap(inner, in_axes=in_axes, axis_size=size)(
-        [cotangents[i] for i in nonzero], [args[i] for i in residual]
-    )
+    results = jax.vmap(inner, in_axes=(0, axes), axis_size=batch[0].size)(cotangents, residual)
     # The cotangent of an input that the whole batch shares is the sum over the batch.
-    total = {i: r.sum(0) if axes[i] is None else r for i, r in zip(found, results, strict=True)}
-    return [total.get(i) for i in range(len(args))]
+    return [r.sum(0) if r is not None and axis is None else r for r, axis in zip(results, axes, strict=True)]
 
 
-def _transpose_once(fun: Rule, cotangents: Flat, args: Flat, call: Call) -> Flat:
+def _transpose_once(
+    fun: Rule, cotangents: Flat, linear: Mapping[int, Any], residual: Flat, call: Call
+) -> Flat:
     filled = [dense_cotangent(ct, out) for ct, out in zip(cotangents, call.outs.flat, strict=True)]
-    inputs = [ad.UndefinedPrimal(x.aval) if isinstance(x, _Linear) else x for x in args]
+    inputs = [ad.UndefinedPrimal(linear[i]) if i in linear else x for i, x in enumerate(residual)]
     results = [dense(r) for r in fun(call.outs.restore(filled), *inputs, **call.for_rule())]
-    expected = [x.aval.shape if isinstance(x, _Linear) else None for x in args]
+    expected = [linear[i].shape if i in linear else None for i in range(len(inputs))]
     given = [None if r is None else jnp.shape(r) for r in results]
     if len(given) == len(expected) and all(g in (None, e) for g, e in zip(given, expected, strict=True)):
         return results
