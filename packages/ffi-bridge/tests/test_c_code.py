@@ -12,7 +12,7 @@ from ffi_bridge import numba_kernel
 from ffi_bridge.cuda import program as cuda_program
 from ffi_bridge.handler.c_code import compile_function, new_module
 from ffi_bridge.handler.frame import I64, Frame
-from ffi_bridge.handler.launch import LaunchBuffer
+from ffi_bridge.handler.launch import LaunchBuffer, Program
 from ffi_bridge.warp import compile as warp_compile
 
 INVALID = "Instruction does not dominate all uses"
@@ -36,12 +36,12 @@ def for_numba():
 
 
 def for_warp():
-    program = warp_compile.CpuProgram((warp_compile.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
+    program = Program((warp_compile.CpuLaunch(0, (0,)),), (bytes(8),), 1, BUFFERS, ())
     warp_compile.emit_handler("for_warp", program)
 
 
 def for_cuda():
-    program = cuda_program.CudaProgram((), (bytes(8),), 1, BUFFERS, ())
+    program = Program((), (bytes(8),), 1, BUFFERS, ())
     cuda_program.emit_handler("for_cuda", program, RecordingDriver(sizes=()).functions())
 
 

@@ -9,8 +9,8 @@ from frames import STREAM, Call, metadata_of
 from recording_driver import RecordingDriver
 
 from ffi_bridge.abi import API_VERSION, CODES
-from ffi_bridge.cuda.program import CudaLaunch, CudaProgram, emit_handler
-from ffi_bridge.handler.launch import LaunchBuffer
+from ffi_bridge.cuda.program import CudaLaunch, emit_handler
+from ffi_bridge.handler.launch import LaunchBuffer, Program
 
 KERNEL = 0xF00D
 
@@ -27,7 +27,7 @@ def handler(driver, launches, batch=(), shape=(6,), strides=()):
     """x and out, whose addresses go into parameters 0 and 2; 1 is the number 7."""
     structs = (bytes(8), struct.pack("<q", 7), bytes(8))
     buffers = (buffer("x", shape, ((0, 0, 0),), strides), buffer("out", shape, ((2, 0, 8),), strides))
-    code = emit_handler("tested", CudaProgram(launches, structs, 1, buffers, batch), driver.functions())
+    code = emit_handler("tested", Program(launches, structs, 1, buffers, batch), driver.functions())
     driver.kept = code
     return code.address
 

@@ -20,15 +20,8 @@ from ffi_bridge.cuda.driver import Cubin, CudaFunctions, Driver, Passed, PassedB
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.handler.c_code import MachineCode, call_c, compile_function, new_module
 from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, begin_handler, constant_text
-from ffi_bridge.handler.launch import (
-    LaunchBuffer,
-    Slot,
-    checked_addresses,
-    copied,
-    over_batch,
-    write_addresses,
-)
-from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.handler.launch import Program
+from ffi_bridge.native.buffers import BufferSpec, ProgramBuilder
 from ffi_bridge.targets import REGISTERED_AS, ensure_target
 
 # CUresult cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, stream, parameters, extra)
@@ -54,40 +47,20 @@ class CudaLaunch:
     shared: int
     parameters: tuple[int, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        return 0 in self.grid or 0 in self.block
 
-
-@dataclass(frozen=True)
-class CudaProgram:
-    """Launches in order, the constant structs that they take, and the buffers that these point to.
-
-    The first `num_inputs` buffers are operands, the rest results.
-    """
-
-    launches: tuple[CudaLaunch, ...]
-    structs: tuple[bytes, ...]
-    num_inputs: int
-    buffers: tuple[LaunchBuffer, ...]
-    batch: tuple[int, ...]
-
-
-def emit_handler(name: str, program: CudaProgram, functions: CudaFunctions) -> MachineCode:
+def emit_handler(name: str, program: Program, functions: CudaFunctions) -> MachineCode:
     """Return the machine code of the handler `name`."""
     module = new_module(name)
     frame = begin_handler(module, name, CODES["XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"])
     builder = frame.builder
-    data = checked_addresses(frame, program.buffers, program.num_inputs)
+    data = program.addresses(frame)
     stream = frame.stream() if functions.has_stream else NULL
-    structs = [copied(builder, content) for content in program.structs]
-    # CUDA refuses an empty launch, for which there is nothing to do.
-    launches = [launch for launch in program.launches if not launch.is_empty]
-    tables = [_table(builder, [structs[i] for i in launch.parameters]) for launch in launches]
-    with over_batch(builder, program.batch, program.buffers, data) as element:
-        write_addresses(builder, structs, program.buffers, element)
-        for launch, table in zip(launches, tables, strict=True):
-            _emit_launch(frame, launch, table, stream, functions)
+    with program.over_batch(builder, data) as structs:
+        for launch in program.launches:
+            # CUDA refuses an empty launch, for which there is nothing to do.
+            if 0 not in (*launch.grid, *launch.block):
+                table = _table(builder, [structs[i] for i in launch.parameters])
+                _emit_launch(frame, launch, table, stream, functions)
     builder.ret(NULL)
     return compile_function(module, name)
 
@@ -131,8 +104,8 @@ def _at(builder: Any, address: int, kind: Any) -> Any:
     return builder.inttoptr(ir.Constant(I64, address), kind)
 
 
-class ProgramBuilder:
-    """A program in the making: launches, and the constant structs that they take as parameters."""
+class CudaProgramBuilder(ProgramBuilder):
+    """A program of CUDA launches in the making; structs are parameters of kernels."""
 
     def __init__(
         self,
@@ -141,32 +114,17 @@ class ProgramBuilder:
         num_inputs: int,
         aliases: Sequence[tuple[int, int]] = (),
     ) -> None:
+        super().__init__(buffers, num_inputs)
         self._driver = driver
-        self._buffers = buffers
-        self._num_inputs = num_inputs
         self._updated = {*(i for i, _ in aliases), *(num_inputs + out for _, out in aliases)}
-        self._structs: list[bytes] = []
-        self._slots: list[list[Slot]] = [[] for _ in buffers]
         self._launches: list[tuple[str, Cubin, LaunchExtents, tuple[int, ...]]] = []
-
-    def struct(self, content: bytes) -> int:
-        """Add a parameter, and return its number."""
-        self._structs.append(content)
-        return len(self._structs) - 1
-
-    def point(self, buffer: int, struct: int, offset: int, displacement: int = 0) -> None:
-        """Write a buffer's address plus `displacement` bytes at `offset` of a parameter in every call."""
-        self._slots[buffer].append((struct, offset, displacement))
 
     def launch(self, name: str, cubin: Cubin, extents: LaunchExtents, parameters: Sequence[int]) -> None:
         """Add the launch of a kernel."""
         self._launches.append((name, cubin, extents, tuple(parameters)))
 
-    def finish(self, sizes: Sequence[int], loop: bool) -> CudaProgram:
-        """Load the kernels, and return the program.
-
-        `sizes`: extents of the batch levels; `loop`: run it for each element.
-        """
+    def finish(self, sizes: Sequence[int], loop: bool) -> Program:
+        """Load the kernels, and return the program, as `program` does."""
         passed = tuple(self._passed(i, () if loop else sizes) for i in range(len(self._buffers)))
         launches = [
             CudaLaunch(
@@ -177,16 +135,7 @@ class ProgramBuilder:
             )
             for number, (name, cubin, extents, parameters) in enumerate(self._launches)
         ]
-        buffers = (
-            spec.with_slots(slots, sizes) for spec, slots in zip(self._buffers, self._slots, strict=True)
-        )
-        return CudaProgram(
-            tuple(launches),
-            tuple(self._structs),
-            self._num_inputs,
-            tuple(buffers),
-            tuple(sizes) if loop else (),
-        )
+        return self.program(launches, sizes, loop)
 
     def _passed(self, i: int, sizes: Sequence[int]) -> PassedBuffer:
         """Return a buffer as launches get it: all elements of a batch, or one for no `sizes`."""
@@ -209,15 +158,13 @@ class ProgramBuilder:
         pointers = (
             PassedPointer(position, offset, displacement, buffer)
             for position, number in enumerate(parameters)
-            for buffer, slots in enumerate(self._slots)
-            for struct, offset, displacement in slots
-            if struct == number
+            for buffer, offset, displacement in self._pointers[number]
         )
         sizes = tuple(len(self._structs[i]) for i in parameters)
         return Passed(sizes, buffers, tuple(pointers), is_first)
 
 
-def ensure_program_target(name: str, driver: Driver, build: Callable[[], CudaProgram]) -> str:
+def ensure_program_target(name: str, driver: Driver, build: Callable[[], Program]) -> str:
     """Return the target `name`, which runs a program; build and register it if it is new."""
     return ensure_target(
         name,

@@ -23,8 +23,9 @@ from jax.interpreters import mlir
 
 from ffi_bridge.cuda.driver import Cubin, cuda_driver
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder, ensure_program_target
+from ffi_bridge.cuda.program import CudaProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.handler.launch import Program
 from ffi_bridge.native.buffers import BufferSpec
 from ffi_bridge.native.private_api import inner_names, look_up
 
@@ -95,20 +96,19 @@ class TritonCall:
         name = f"{self.fn.__name__}.triton.{digest}"
         return ensure_program_target(name, cuda_driver(), lambda: self._program(ins, zeros, outs))
 
-    def _program(self, ins: Sequence[Any], zeros: Sequence[Any], outs: Sequence[Any]) -> CudaProgram:
+    def _program(self, ins: Sequence[Any], zeros: Sequence[Any], outs: Sequence[Any]) -> Program:
         names: list[str] = list(self.fn.arg_names)
         count = len(ins) + len(self.numbers) + len(outs)
         arrays = [names[i] for i in range(count) if i not in self.numbers]
         labels = [*arrays[: len(ins)], *(f"zeros {i}" for i in range(len(zeros))), *arrays[len(ins) :]]
         given = zip(labels, (*ins, *zeros, *outs), strict=True)
         specs = [BufferSpec(label, x.dtype, tuple(x.shape), ()) for label, x in given]
-        program = ProgramBuilder(cuda_driver(), specs, len(ins) + len(zeros), tuple(self.aliases.items()))
+        program = CudaProgramBuilder(cuda_driver(), specs, len(ins) + len(zeros), tuple(self.aliases.items()))
         buffers = iter([*range(len(ins)), *range(len(ins) + len(zeros), len(specs))])
         parameters: list[int] = []
         for i in range(count):
             if i not in self.numbers:
-                parameters.append(program.struct(bytes(8)))
-                program.point(next(buffers), parameters[-1], 0)
+                parameters.append(program.struct(bytes(8), [(next(buffers), 0, 0)]))
             elif self.numbers[i][1] != 1:  # else it is a constant
                 parameters.append(program.struct(_bytes(*self.numbers[i])))
         given = self.kernel.num_parameters - SCRATCH

@@ -37,19 +37,54 @@ class LaunchBuffer:
     strides: tuple[int, ...]
 
 
-def checked_addresses(frame: Frame, buffers: Sequence[LaunchBuffer], num_inputs: int) -> list[Any]:
-    """Return the addresses of all buffers, inputs first, after a check of their dtypes and shapes."""
-    pointers = frame.buffers("args", num_inputs) + frame.buffers("rets", len(buffers) - num_inputs)
-    data: list[Any] = []
-    for pointer, expected in zip(pointers, buffers, strict=True):
-        found = frame.buffer(pointer, len(expected.shape), expected.dtype, expected.name)
-        for dim, size in zip(found.dims, expected.shape, strict=True):
-            frame.require("==", dim, size, f"expected shape {expected.shape} for '{expected.name}'")
-        data.append(found.data)
-    return data
+@dataclass(frozen=True)
+class Program:
+    """Launches in order, the constant structs that they take, and the buffers that these point to.
+
+    The first `num_inputs` buffers are operands, the rest results; `batch`: extents of the levels of a batch,
+    for each element of which all is launched.
+    """
+
+    launches: tuple[Any, ...]
+    structs: tuple[bytes, ...]
+    num_inputs: int
+    buffers: tuple[LaunchBuffer, ...]
+    batch: tuple[int, ...]
+
+    def addresses(self, frame: Frame) -> list[Any]:
+        """Return the addresses of all buffers, inputs first, after a check of their dtypes and shapes."""
+        outs = len(self.buffers) - self.num_inputs
+        pointers = frame.buffers("args", self.num_inputs) + frame.buffers("rets", outs)
+        data: list[Any] = []
+        for pointer, expected in zip(pointers, self.buffers, strict=True):
+            found = frame.buffer(pointer, len(expected.shape), expected.dtype, expected.name)
+            for dim, size in zip(found.dims, expected.shape, strict=True):
+                frame.require("==", dim, size, f"expected shape {expected.shape} for '{expected.name}'")
+            data.append(found.data)
+        return data
+
+    @contextmanager
+    def over_batch(self, builder: Any, data: Sequence[Any]) -> Generator[list[Any]]:
+        """Emit the block in loops over the batch levels; yield the structs' addresses, for one element."""
+        structs = [_copied(builder, content) for content in self.structs]
+        with ExitStack() as loops:
+            for level, size in enumerate(self.batch):
+                index = loops.enter_context(count_to(builder, ir.Constant(I64, size)))
+                data = [
+                    _advanced(builder, pointer, index, buffer.strides[level])
+                    for pointer, buffer in zip(data, self.buffers, strict=True)
+                ]
+            for pointer, buffer in zip(data, self.buffers, strict=True):
+                for struct, offset, displacement in buffer.slots:
+                    slot = builder.gep(structs[struct], [ir.Constant(I64, offset)])
+                    address = (
+                        builder.gep(pointer, [ir.Constant(I64, displacement)]) if displacement else pointer
+                    )
+                    builder.store(address, builder.bitcast(slot, POINTER.as_pointer()))
+            yield structs
 
 
-def copied(builder: Any, content: bytes) -> Any:
+def _copied(builder: Any, content: bytes) -> Any:
     """Return a copy of a constant struct on the stack."""
     kind = ir.ArrayType(I8, len(content))
     with builder.goto_entry_block():
@@ -57,32 +92,6 @@ def copied(builder: Any, content: bytes) -> Any:
         storage.align = 16
     builder.store(ir.Constant(kind, bytearray(content)), storage)
     return builder.bitcast(storage, POINTER)
-
-
-@contextmanager
-def over_batch(
-    builder: Any, sizes: Sequence[int], buffers: Sequence[LaunchBuffer], data: Sequence[Any]
-) -> Generator[list[Any]]:
-    """Emit the block in loops over the batch levels; yield the addresses for one element of the batch."""
-    with ExitStack() as loops:
-        for level, size in enumerate(sizes):
-            index = loops.enter_context(count_to(builder, ir.Constant(I64, size)))
-            data = [
-                _advanced(builder, pointer, index, buffer.strides[level])
-                for pointer, buffer in zip(data, buffers, strict=True)
-            ]
-        yield list(data)
-
-
-def write_addresses(
-    builder: Any, structs: Sequence[Any], buffers: Sequence[LaunchBuffer], data: Sequence[Any]
-) -> None:
-    """Write the address of every buffer into its slots."""
-    for pointer, buffer in zip(data, buffers, strict=True):
-        for struct, offset, displacement in buffer.slots:
-            slot = builder.gep(structs[struct], [ir.Constant(I64, offset)])
-            address = builder.gep(pointer, [ir.Constant(I64, displacement)]) if displacement else pointer
-            builder.store(address, builder.bitcast(slot, POINTER.as_pointer()))
 
 
 def _advanced(builder: Any, pointer: Any, index: Any, stride: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ffi_bridge.abi import DTYPES, HALF_DTYPES
-from ffi_bridge.handler.launch import LaunchBuffer, Slot
+from ffi_bridge.handler.launch import LaunchBuffer, Program, Slot
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.targets import FrameReader
 
@@ -61,6 +61,35 @@ def buffers_of(ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> li
         BufferSpec(name, dtype, tuple(shape), axes)
         for name, (dtype, shape), axes in zip(names, specs, batched, strict=True)
     ]
+
+
+# A buffer, where its address goes in a struct, and bytes that are added to it.
+Pointer = tuple[int, int, int]
+
+
+class ProgramBuilder:
+    """A program in the making: the constant structs that launches take, and the pointers in them."""
+
+    def __init__(self, buffers: Sequence[BufferSpec], num_inputs: int) -> None:
+        self._buffers, self._num_inputs = buffers, num_inputs
+        self._structs: list[bytes] = []
+        self._pointers: list[Sequence[Pointer]] = []  # of each struct
+
+    def struct(self, content: bytes, pointers: Sequence[Pointer] = ()) -> int:
+        """Add a struct, in which every call writes the addresses of buffers, and return its number."""
+        self._structs.append(content)
+        self._pointers.append(pointers)
+        return len(self._structs) - 1
+
+    def program(self, launches: Sequence[Any], sizes: Sequence[int], loop: bool = True) -> Program:
+        """Return the program; `sizes`: extents of the batch levels; `loop`: run it for each element."""
+        slots: list[list[Slot]] = [[] for _ in self._buffers]
+        for struct, pointers in enumerate(self._pointers):
+            for buffer, offset, displacement in pointers:
+                slots[buffer].append((struct, offset, displacement))
+        buffers = (spec.with_slots(own, sizes) for spec, own in zip(self._buffers, slots, strict=True))
+        batch = tuple(sizes) if loop else ()
+        return Program(tuple(launches), tuple(self._structs), self._num_inputs, tuple(buffers), batch)
 
 
 class ElementBuffer(NamedTuple):

@@ -11,7 +11,8 @@ import numpy as np
 
 from ffi_bridge.cuda.driver import Driver
 from ffi_bridge.cuda.extents import LaunchExtents
-from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder
+from ffi_bridge.cuda.program import CudaProgramBuilder
+from ffi_bridge.handler.launch import Program
 from ffi_bridge.native.buffers import BufferSpec, contiguous
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.entry import batch_blocks, batched_kernel, uses_third_axis
@@ -49,14 +50,14 @@ def program_of(
     num_inputs: int,
     aliases: Sequence[tuple[int, int]],
     sizes: tuple[int, ...],
-) -> CudaProgram:
+) -> Program:
     """Compile and load every kernel, and lay out its arguments; `sizes`: extents of the batch levels.
 
     Each launch takes the whole batch along the third axis of its grid, unless a kernel has a use for that:
     then the handler goes through the batch, and launches them all for each element.
     """
     at_once = bool(sizes) and not any(map(_uses_third_axis, launches))
-    program = ProgramBuilder(driver, buffers, num_inputs, aliases)
+    program = CudaProgramBuilder(driver, buffers, num_inputs, aliases)
     writable = frozenset({*range(num_inputs, len(buffers)), *dict(aliases)})
     for launch in launches:
         _add(program, driver, launch, buffers, writable, sizes if at_once else ())
@@ -68,7 +69,7 @@ def _uses_third_axis(launch: KernelLaunch) -> bool:
 
 
 def _add(
-    program: ProgramBuilder,
+    program: CudaProgramBuilder,
     driver: Driver,
     launch: KernelLaunch,
     buffers: Sequence[BufferSpec],
@@ -123,15 +124,12 @@ def _kind(
 
 
 def _parameters(
-    compiler: Compiler, program: ProgramBuilder, argument: Any, buffers: Sequence[BufferSpec]
+    compiler: Compiler, program: CudaProgramBuilder, argument: Any, buffers: Sequence[BufferSpec]
 ) -> list[int]:
     """Add an argument's parameters, several of eight bytes for an array, and return their numbers."""
     if not isinstance(argument, View):
         return [program.struct(part) for part in compiler.number(argument)]
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize
     words = array_words(compiler, argument.shape, argument.strides, itemsize)
-    numbers = [program.struct(struct.pack("<q", word or 0)) for word in words]
-    for number, word in zip(numbers, words, strict=True):
-        if word is None:
-            program.point(argument.buffer, number, 0, argument.displacement)
-    return numbers
+    address = (argument.buffer, 0, argument.displacement)
+    return [program.struct(struct.pack("<q", word or 0), [address] * (word is None)) for word in words]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,19 +26,6 @@ from ffi_bridge.warp.internals import array_t
 from ffi_bridge.warp.launch import DATA_OFFSET, GRAD_OFFSET, Argument, WarpLaunch, WarpProgram
 from ffi_bridge.warp.parameters import array_type, array_value, scalar_type, scalar_value
 from ffi_bridge.warp.signature import Signature
-
-
-@dataclass(frozen=True)
-class Roles:
-    """`buffers[i]`: the parameter that buffer i belongs to.
-
-    `arguments`: parameter -> the buffer that is passed for it; `adjoints`: parameter -> the buffer passed for
-    its adjoint, or None for a forward launch.
-    """
-
-    buffers: tuple[int, ...]
-    arguments: Mapping[int, int]
-    adjoints: Mapping[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -108,9 +95,14 @@ class WarpFunction(WarpOperation):
 
 @dataclass(frozen=True, eq=False)
 class WarpKernel(WarpOperation):
-    """A Warp kernel in one of its two directions."""
+    """A Warp kernel, or its adjoint, for which `floats` are the parameters that have one.
+
+    Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory. Of an
+    adjoint: every array as the kernel left it, then the adjoints of `floats`, in and out.
+    """
 
     kernel: Any  # a warp.Kernel, which has no types of use here
+    floats: tuple[int, ...] | None = None
 
     derivative_hint: ClassVar[str] = "; or pass differentiable=True for the adjoint that Warp generates"
     vmap_methods: ClassVar[tuple[str | None, ...]] = (*BY_ELEMENT, "expand_dims", "broadcast_all")
@@ -120,12 +112,14 @@ class WarpKernel(WarpOperation):
         return str(self.kernel.key)
 
     @property
-    @abstractmethod
-    def roles(self) -> Roles:
-        """Return which parameter each buffer belongs to."""
+    def arrays(self) -> tuple[int, ...]:
+        """Return the parameters that the first buffers belong to."""
+        own = self.signature
+        return (*own.inputs, *own.outputs) if self.floats is None else own.arrays
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return tuple(self.signature.parameters[i].name for i in self.roles.buffers)
+        buffers = (*self.arrays, *2 * (self.floats or ()))
+        return tuple(self.signature.parameters[i].name for i in buffers)
 
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int
@@ -135,38 +129,43 @@ class WarpKernel(WarpOperation):
         launch = replace(call.options, dims=_joined((size, *call.options.dims)))
         return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
 
+    def default_dims(self, outs: Outs) -> tuple[int, ...]:
+        """Return the extents of the first output, in elements of Warp's."""
+        first = self.signature.parameters[self.signature.outputs[0]]
+        shape, inner = outs.flat[0].shape, first.inner
+        return shape[: len(shape) - len(inner)] or (1,)
+
     def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
         launch: Launch = options
-        roles, statics = self.roles, dict(launch.statics)
+        kernel, statics, block_dim = self.kernel, dict(launch.statics), launch.block_dim
         subject, parameters = self.signature.subject, self.signature.parameters
+        arrays, floats = self.arrays, self.floats or ()
+        data = {p: i for i, p in enumerate(arrays)}
+        adjoints = {p: len(arrays) + len(floats) + i for i, p in enumerate(floats)}
         types = tuple(
-            array_type(subject, p, buffers[roles.arguments[i]].dtype, buffers[roles.arguments[i]].shape)
+            array_type(subject, p, buffers[data[i]].dtype, buffers[data[i]].shape)
             if p.is_array
             else scalar_type(subject, p, statics[i])
             for i, p in enumerate(parameters)
         )
-
-        check_rank(subject, self.kernel, launch.dims, launch.block_dim, launch.is_default)
+        check_rank(subject, kernel, launch.dims, block_dim, launch.is_default)
 
         def passed(i: int, *pointers: tuple[int | None, int]) -> Argument:
             """Return parameter i, with pointers to the buffers that it has."""
             if not parameters[i].is_array:
-                return Argument.of(scalar_value(subject, self.kernel, parameters[i], types[i], statics[i]))
+                return Argument.of(scalar_value(subject, kernel, parameters[i], types[i], statics[i]))
             known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
             value = array_value(types[i], buffers[known[0][0]].shape) if known else array_t()
             return Argument.of(value, *known)
 
-        every, adjoints = range(len(types)), roles.adjoints
+        every = range(len(types))
         # Through `grad`, too, as Warp's tape does: it is how a view of an array finds its adjoint.
-        own = tuple(
-            passed(i, (roles.arguments.get(i), DATA_OFFSET), ((adjoints or {}).get(i), GRAD_OFFSET))
-            for i in every
-        )
-        of_adjoints = (
-            None if adjoints is None else tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
-        )
-        tiled = is_tiled(self.kernel, launch.dims, launch.block_dim)
-        return (WarpLaunch(self.kernel, types, launch.dims, launch.block_dim, own, of_adjoints, tiled),)
+        own = tuple(passed(i, (data.get(i), DATA_OFFSET), (adjoints.get(i), GRAD_OFFSET)) for i in every)
+        of_adjoints = None
+        if self.floats is not None:
+            of_adjoints = tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
+        tiled = is_tiled(kernel, launch.dims, block_dim)
+        return (WarpLaunch(kernel, types, launch.dims, block_dim, own, of_adjoints, tiled),)
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -174,36 +173,7 @@ def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (math.prod(shape[:2]), *shape[2:])
 
 
-class ForwardKernel(WarpKernel):
-    """Buffers: the inputs, then the outputs; an in-out array is its output, which shares its memory."""
-
-    def default_dims(self, outs: Outs) -> tuple[int, ...]:
-        """Return the extents of the first output, in elements of Warp's."""
-        first = self.signature.parameters[self.signature.outputs[0]]
-        shape, inner = outs.flat[0].shape, first.inner
-        return shape[: len(shape) - len(inner)] or (1,)
-
-    @property
-    def roles(self) -> Roles:
-        buffers = (*self.signature.inputs, *self.signature.outputs)
-        return Roles(buffers, {p: i for i, p in enumerate(buffers)}, None)
-
-
-@dataclass(frozen=True, eq=False)
-class AdjointKernel(WarpKernel):
-    """Buffers: every array as the kernel left it, then the adjoints of `floats`, in and out."""
-
-    floats: tuple[int, ...]
-
-    @property
-    def roles(self) -> Roles:
-        arrays = self.signature.arrays
-        first = len(arrays) + len(self.floats)
-        adjoints = {p: first + i for i, p in enumerate(self.floats)}
-        return Roles((*arrays, *self.floats, *self.floats), {p: i for i, p in enumerate(arrays)}, adjoints)
-
-
-def differentiable_call(kernel: ForwardKernel, call: NativeCall, ins: Sequence[Any]) -> Sequence[Any]:
+def differentiable_call(kernel: WarpKernel, call: NativeCall, ins: Sequence[Any]) -> Sequence[Any]:
     """Call a kernel, with Warp's adjoint for reverse-mode differentiation."""
 
     @jax.custom_vjp
@@ -223,32 +193,26 @@ def differentiable_call(kernel: ForwardKernel, call: NativeCall, ins: Sequence[A
 
 
 def _cotangents(
-    kernel: ForwardKernel,
+    kernel: WarpKernel,
     call: NativeCall,
     ins: Sequence[Any],
     results: Sequence[Any],
     cotangents: Sequence[Any],
 ) -> tuple[Any, ...]:
     """Return the cotangent of every input; float0 for integers, which have none."""
+    signature = kernel.signature
     # Like Warp's tape: the adjoint sees arrays as the kernel left them.
-    inputs, outputs = kernel.signature.inputs, kernel.signature.outputs
-    arrays = dict(zip(inputs, ins, strict=True)) | dict(zip(outputs, results, strict=True))
-    given = dict(zip(outputs, cotangents, strict=True))
-    adjoint = _adjoint_of(kernel, arrays)
-    start = [given.get(i, jnp.zeros_like(arrays[i])) for i in adjoint.floats]
+    arrays = dict(zip((*signature.inputs, *signature.outputs), (*ins, *results), strict=True))
+    given = dict(zip(signature.outputs, cotangents, strict=True))
+    floats = tuple(i for i in signature.arrays if jnp.issubdtype(arrays[i].dtype, jnp.floating))
+    aliases = tuple((len(signature.arrays) + i, i) for i in range(len(floats)))
+    adjoint = replace(kernel, aliases=aliases, floats=floats, has_side_effect=False)
+    start = [given.get(i, jnp.zeros_like(arrays[i])) for i in floats]
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in start)
-    primals = [arrays[i] for i in adjoint.signature.arrays]
-    found = call_kernel(adjoint, NativeCall(outs, call.options), [*primals, *start])
-    adjoints = dict(zip(adjoint.floats, found, strict=True))
-    return tuple(
-        adjoints[i] if i in adjoints else np.zeros(arrays[i].shape, jax.dtypes.float0) for i in inputs
+    primals = [arrays[i] for i in signature.arrays]
+    found = dict(
+        zip(floats, call_kernel(adjoint, NativeCall(outs, call.options), [*primals, *start]), strict=True)
     )
-
-
-def _adjoint_of(kernel: ForwardKernel, arrays: dict[int, Any]) -> AdjointKernel:
-    every = kernel.signature.arrays
-    floats = tuple(i for i in every if jnp.issubdtype(arrays[i].dtype, jnp.floating))
-    first = len(every)
-    aliases = tuple((first + i, i) for i in range(len(floats)))
-    of = kernel.signature, kernel.kernel, floats
-    return AdjointKernel(kernel.vmap_method, aliases, *of, outside=kernel.outside)
+    return tuple(
+        found[i] if i in found else np.zeros(arrays[i].shape, jax.dtypes.float0) for i in signature.inputs
+    )

@@ -21,16 +21,10 @@ from ffi_bridge.handler.c_code import MachineCode, compile_function, new_module
 from ffi_bridge.handler.frame import I64, NULL, POINTER, begin_handler
 from ffi_bridge.handler.guards import Canaries, InputCopies, prefer_huge_pages
 from ffi_bridge.handler.interruption import return_if_interrupted
-from ffi_bridge.handler.launch import (
-    LaunchBuffer,
-    Slot,
-    checked_addresses,
-    copied,
-    over_batch,
-    write_addresses,
-)
+from ffi_bridge.handler.launch import Program
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.identity.outside import Readings
+from ffi_bridge.native.buffers import Pointer, ProgramBuilder
 from ffi_bridge.targets import ensure_target, target_name
 from ffi_bridge.warp.internals import (
     annotated,
@@ -51,43 +45,27 @@ class CpuLaunch:
     structs: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class CpuProgram:
-    """Launches in order, the constant structs that they take, and the buffers that the structs point at.
+def emit_handler(name: str, program: Program, read: Sequence[int] | None = None) -> MachineCode:
+    """Compile the handler `name`.
 
-    The first `num_inputs` buffers are operands, the rest results; `guarded`: those lie between canaries, and
-    the operands `read` are compared with what they were.
+    `read`: in the debug mode, the operands that are compared with what they were; results then lie between
+    canaries.
     """
-
-    launches: tuple[CpuLaunch, ...]
-    structs: tuple[bytes, ...]
-    num_inputs: int
-    buffers: tuple[LaunchBuffer, ...]
-    batch: tuple[int, ...]
-    guarded: bool = False
-    read: tuple[int, ...] = ()
-
-
-def emit_handler(name: str, program: CpuProgram) -> MachineCode:
-    """Compile the handler `name`."""
     module = new_module(name)
     frame = begin_handler(module, name)
     builder = frame.builder
     return_if_interrupted(frame)
-    data = checked_addresses(frame, program.buffers, program.num_inputs)
+    data = program.addresses(frame)
     sizes = [ir.Constant(I64, buffer.size) for buffer in program.buffers]
     for pointer, size in list(zip(data, sizes, strict=True))[program.num_inputs :]:
         prefer_huge_pages(builder, pointer, size)
     kernel = name.partition(".")[0]
     copies, canaries = InputCopies(frame, kernel), Canaries(frame, kernel)
-    if program.guarded:
-        read = [(program.buffers[i].name, data[i], sizes[i]) for i in program.read]
-        copies.keep(read)
+    if read is not None:
         names = [buffer.name for buffer in program.buffers]
+        copies.keep((names[i], data[i], sizes[i]) for i in read)
         data = canaries.around_outputs(names, data, sizes, program.num_inputs)
-    structs = [copied(builder, content) for content in program.structs]
-    with over_batch(builder, program.batch, program.buffers, data) as element:
-        write_addresses(builder, structs, program.buffers, element)
+    with program.over_batch(builder, data) as structs:
         for launch in program.launches:
             kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(launch.structs))
             entry = builder.inttoptr(ir.Constant(I64, launch.entry), kind.as_pointer())
@@ -112,50 +90,41 @@ def ensure_cpu_target(call: WarpProgram) -> str:
         for launch, (concrete, _) in zip(call.launches, modules, strict=True):
             call.refuse_writes(launch, concrete)
         program = _program(call, modules)
+        read = None
+        if debug.is_on():
+            is_forward = all(launch.adjoints is None for launch in call.launches)
+            read = call.read if is_forward else ()
         versions = [(module.module_hash, kernel.get_mangled_name()) for kernel, module in modules]
-        contents = fingerprint(versions, repr(program), wp.__version__)
+        contents = fingerprint(versions, repr((program, read)), wp.__version__)
         name = target_name(call.name, "warp", contents.digest)
         return ensure_target(
             name,
             # A module unloads its machine code when it is collected.
-            lambda: ((code := emit_handler(name, program)).address, (code, modules)),
+            lambda: ((code := emit_handler(name, program, read)).address, (code, modules)),
             platform="cpu",
         ).name
 
 
-def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> CpuProgram:
-    slots: list[list[Slot]] = [[] for _ in call.buffers]
-    structs: list[bytes] = []
+def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> Program:
+    program = ProgramBuilder(call.buffers, call.num_inputs)
     launches: list[CpuLaunch] = []
     for launch, (concrete, module) in zip(call.launches, modules, strict=True):
-        first = len(structs)
-        structs.append(launch.bounds(concrete, 1))
-        for arguments in launch.parameters:
-            content, offsets = _packed(arguments)
-            for argument, start in zip(arguments, offsets, strict=True):
-                for buffer, offset, displacement in argument.pointers:
-                    slots[buffer].append((len(structs), start + offset, displacement))
-            structs.append(content)
-        launches.append(CpuLaunch(_entry(launch, concrete, module), tuple(range(first, len(structs)))))
-    is_forward = all(launch.adjoints is None for launch in call.launches)
-    buffers = (spec.with_slots(of_one, call.sizes) for spec, of_one in zip(call.buffers, slots, strict=True))
-    return CpuProgram(
-        tuple(launches),
-        tuple(structs),
-        call.num_inputs,
-        tuple(buffers),
-        call.sizes,
-        debug.is_on(),
-        call.read if is_forward else (),
-    )
+        structs = [program.struct(launch.bounds(concrete, 1))]
+        structs += [program.struct(*_packed(arguments)) for arguments in launch.parameters]
+        launches.append(CpuLaunch(_entry(launch, concrete, module), tuple(structs)))
+    return program.program(launches, call.sizes)
 
 
-def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[int]]:
-    """Return the arguments as one C struct, and the offset of each."""
+def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[Pointer]]:
+    """Return the arguments as one C struct, and the pointers in it."""
     fields = [(f"field{i}", argument.ctype) for i, argument in enumerate(arguments)]
     struct: Any = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
-    filled = struct(*(argument.value() for argument in arguments))
-    return bytes(filled), [getattr(struct, name).offset for name, _ in fields]
+    pointers = [
+        (buffer, getattr(struct, name).offset + offset, displacement)
+        for (name, _), argument in zip(fields, arguments, strict=True)
+        for buffer, offset, displacement in argument.pointers
+    ]
+    return bytes(struct(*(argument.value() for argument in arguments))), pointers
 
 
 def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:

@@ -15,8 +15,9 @@ import warp as wp
 from ffi_bridge import kernel_cache
 from ffi_bridge.cuda.driver import Cubin, Driver, cuda_driver
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
-from ffi_bridge.cuda.program import CudaProgram, ProgramBuilder, ensure_program_target
+from ffi_bridge.cuda.program import CudaProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.handler.launch import Program
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.targets import target_name
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
@@ -98,9 +99,9 @@ def _blocks(dims: tuple[int, ...], block_dim: int) -> int:
     return min(-(-math.prod(dims) // block_dim), MAX_GRID[0])
 
 
-def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], at_once: bool) -> CudaProgram:
+def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], at_once: bool) -> Program:
     """Lay out one launch of each kernel, for a whole batch at once or for one element of it."""
-    program = ProgramBuilder(driver, call.buffers, call.num_inputs, call.aliases)
+    program = CudaProgramBuilder(driver, call.buffers, call.num_inputs, call.aliases)
     for launch, kernel in zip(call.launches, kernels, strict=True):
         bounds = program.struct(launch.bounds(kernel.concrete, launch.block_dim))
         given, adjoints = _numbers(program, launch.arguments), launch.adjoints or ()
@@ -118,13 +119,9 @@ def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], 
     return program.finish(call.sizes, loop=not at_once)
 
 
-def _numbers(program: ProgramBuilder, arguments: Sequence[Argument]) -> list[int]:
+def _numbers(program: CudaProgramBuilder, arguments: Sequence[Argument]) -> list[int]:
     """Add parameters that hold these arguments, and return their numbers."""
-    numbers = [program.struct(argument.content) for argument in arguments]
-    for number, argument in zip(numbers, arguments, strict=True):
-        for buffer, offset, displacement in argument.pointers:
-            program.point(buffer, number, offset, displacement)
-    return numbers
+    return [program.struct(argument.content, argument.pointers) for argument in arguments]
 
 
 def machine_code(cubin: Cubin, driver: Driver, block_dim: int) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import warp as wp
@@ -20,14 +20,17 @@ from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs, option_for_call
 from ffi_bridge.native.primitive import call_kernel, refuse_symbolic
 from ffi_bridge.native.wrapped_kernel import picklable
-from ffi_bridge.warp.call import ForwardKernel, Launch, WarpFunction, differentiable_call
+from ffi_bridge.warp.call import Launch, WarpFunction, WarpKernel, WarpOperation, differentiable_call
 from ffi_bridge.warp.compile import read_by
 from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
 from ffi_bridge.warp.parameters import annotations_of, parameter_of
 from ffi_bridge.warp.record import record
-from ffi_bridge.warp.signature import Definition
+from ffi_bridge.warp.signature import Definition, Signature
+
+T = TypeVar("T", bound=WarpOperation)
+Arrays = list[jax.Array]
 
 
 @dataclass(frozen=True)
@@ -149,38 +152,56 @@ def warp_kernel(
     apply = differentiable_call if differentiable else call_kernel
     read = Outside(subject, functools.partial(read_by, kernel))
 
-    @functools.cache
-    def for_outs(num_outs: int) -> tuple[ForwardKernel, Callable[..., Any]]:
-        signature = definition.signature(num_outs)
-        own = signature, kernel
-        spec = ForwardKernel(
-            vmap_method, signature.aliases, *own, outside=read, has_side_effect=has_side_effect
-        )
+    def make(signature: Signature) -> WarpKernel:
+        own = vmap_method, signature.aliases, signature, kernel
+        return WarpKernel(*own, outside=read, has_side_effect=has_side_effect)
 
-        @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in signature.static)))
-        def run(outs: Outs | Callable[..., Any], dims: Any, *values: Any) -> Any:
-            arrays, statics = signature.arrays_of(values), signature.statics_of(values)
-            found = signature.outs_of(outs, arrays, statics)
-            spec.check(found)
-            if callable(dims):
-                names = [parameters[i].name for i in signature.inputs]
-                refuse_symbolic(spec, names, [x.shape for x in arrays])
-                dims = option_for_call("launch_dims", dims, _dims, subject, arrays, statics)
-            given = Constants((i, values[i].value) for i in signature.static)
-            launch = Launch(dims or spec.default_dims(found), given, threads, is_default=not dims)
-            return found.restore(apply(spec, NativeCall(found.flat, launch), arrays))
+    def work(spec: WarpKernel, outs: Outs, dims: Any, statics: Constants, arrays: Arrays) -> Sequence[Any]:
+        if callable(dims):
+            refuse_symbolic(spec, [parameters[i].name for i in spec.arrays], [x.shape for x in arrays])
+            named = spec.signature.by_name(statics)
+            dims = option_for_call("launch_dims", dims, _dims, subject, arrays, named)
+        launch = Launch(dims or spec.default_dims(outs), statics, threads, is_default=not dims)
+        return apply(spec, NativeCall(outs.flat, launch), arrays)
 
-        return spec, run
-
-    if isinstance(outs, Outs):
-        for_outs(len(outs.flat))[0].check(outs)
+    run = _wrapped(definition, make, work)
 
     @definition.describe(kernel.func)
     def call(*args: ArrayLike, outs: Any = None, launch_dims: Any = None, **named: Any) -> Any:
-        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
-        spec, run = for_outs(num_outs)
         of_call = dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
-        return run(structure, of_call, *spec.signature.values(args, named))
+        return run(args, named, outs, of_call)
+
+    return call
+
+
+def _wrapped(
+    definition: Definition, make: Callable[[Signature], T], work: Callable[..., Sequence[Any]]
+) -> Callable[..., Any]:
+    """Return the function of a call's arguments, those by name, its outs, and its launch dimensions.
+
+    `make` returns the operation with a number of outputs, `work` the results of one, for outs, launch
+    dimensions, static values and inputs: both are called once for each set of types and static values.
+    """
+
+    @functools.cache
+    def for_outs(num_outs: int) -> T:
+        return make(definition.signature(num_outs))
+
+    if isinstance(definition.outs, Outs):
+        for_outs(len(definition.outs.flat)).check(definition.outs)
+
+    @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, 2, 3))
+    def run(spec: T, outs: Outs | Callable[..., Any], dims: Any, statics: Constants, *given: Any) -> Any:
+        arrays = spec.signature.arrays_of(given)
+        found = spec.signature.outs_of(outs, arrays, spec.signature.by_name(statics))
+        spec.check(found)
+        return found.restore(work(spec, found, dims, statics, arrays)[: len(found.flat)])
+
+    def call(args: Sequence[Any], named: Mapping[str, Any], outs: Any, dims: Any = None) -> Any:
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec = for_outs(num_outs)
+        arrays, statics = spec.signature.split(args, named)
+        return run(spec, structure, dims, statics, *arrays)
 
     return call
 
@@ -248,36 +269,21 @@ def warp_callable(
 
     read = Outside.of_launches(subject, func, _read_by)
 
-    @functools.cache
-    def for_outs(num_outs: int) -> tuple[WarpFunction, Callable[..., Any]]:
-        signature = definition.signature(num_outs)
-        own = signature, func
-        spec = WarpFunction(
-            vmap_method, signature.aliases, *own, outside=read, has_side_effect=has_side_effect
-        )
+    def make(signature: Signature) -> WarpFunction:
+        own = vmap_method, signature.aliases, signature, func
+        return WarpFunction(*own, outside=read, has_side_effect=has_side_effect)
 
-        @functools.partial(jax.jit, inline=True, static_argnums=(0, *(1 + i for i in signature.static)))
-        def run(outs: Outs | Callable[..., Any], *values: Any) -> Any:
-            arrays = signature.arrays_of(values)
-            found = signature.outs_of(outs, arrays, signature.statics_of(values))
-            spec.check(found)
-            read.check()
-            statics = {i: values[i].value for i in signature.static}
-            recorded = record(func, signature, statics, [*arrays, *found.flat])
-            every = (*found.flat, *recorded.temporaries)
-            results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
-            return found.restore(results[: len(found.flat)])
+    def work(spec: WarpFunction, outs: Outs, _: None, statics: Constants, arrays: Arrays) -> Sequence[Any]:
+        read.check()
+        recorded = record(func, spec.signature, dict(statics), [*arrays, *outs.flat])
+        every = (*outs.flat, *recorded.temporaries)
+        return call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
 
-        return spec, run
-
-    if isinstance(outs, Outs):
-        for_outs(len(outs.flat))[0].check(outs)
+    run = _wrapped(definition, make, work)
 
     @definition.describe(func)
     def call(*args: ArrayLike, outs: Any = None, **named: Any) -> Any:
-        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
-        spec, run = for_outs(num_outs)
-        return run(structure, *spec.signature.values(args, named))
+        return run(args, named, outs)
 
     return call
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ffi_bridge.cuda.extents import LaunchExtents, integers
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.buffers import BufferSpec
+from ffi_bridge.native.buffers import BufferSpec, Pointer
 from ffi_bridge.warp.analysis import written_by
 from ffi_bridge.warp.internals import array_t, launch_bounds, parameters_of
 
@@ -17,8 +17,6 @@ GRAD_OFFSET: Final[int] = array_t.grad.offset
 
 BLOCK_DIM: Final = 256  # Warp's own default
 
-# A buffer, where its address goes in a struct, and bytes that are added to it.
-Pointer = tuple[int, int, int]
 Strides = tuple[int, ...]
 
 

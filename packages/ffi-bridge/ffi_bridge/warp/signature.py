@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.exact import Exact
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import count_inputs, in_order
 from ffi_bridge.native.primitive import as_array
@@ -30,27 +30,6 @@ class Signature:
     parameters: tuple[Parameter, ...]
     in_out: tuple[int, ...]
     outputs: tuple[int, ...]
-
-    @classmethod
-    def of(
-        cls, subject: str, parameters: Sequence[Parameter], num_outs: int, in_out: Sequence[str]
-    ) -> Signature:
-        """Take the last parameters for outputs; raise KernelDefinitionError where there are too few."""
-        names = [p.name for p in parameters]
-        inputs = len(parameters) - num_outs + len(in_out)
-        known = [name for name in in_out if name in names[: max(0, inputs)]]
-        if len(set(known)) < len(in_out) or not len(in_out) <= num_outs <= len(parameters):
-            raise KernelDefinitionError(
-                f"{subject} has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} and "
-                f"{num_outs} outs do not fit it: an in-out name is an input, named once, and outs has "
-                "one entry for each in-out input, then one for each output"
-            )
-        updated = tuple(i for i in range(inputs) if names[i] in in_out)
-        outputs = (*updated, *range(inputs, len(parameters)))
-        for i in outputs:
-            if not parameters[i].is_array:
-                raise KernelDefinitionError(f"{subject}: output '{names[i]}' is not a warp.array")
-        return cls(subject, tuple(parameters), updated, outputs)
 
     @cached_property
     def given(self) -> range:
@@ -88,17 +67,17 @@ class Signature:
             )
         return found
 
-    def arrays_of(self, values: Sequence[Any]) -> list[jax.Array]:
-        """Return the inputs among a caller's arguments."""
-        named = [(self.parameters[i].name, values[i]) for i in self.inputs]
-        return [as_array(self.subject, name, x) for name, x in named]
+    def arrays_of(self, given: Sequence[Any]) -> list[jax.Array]:
+        """Return the inputs that a caller gives, as arrays."""
+        names = (self.parameters[i].name for i in self.inputs)
+        return [as_array(self.subject, *named) for named in zip(names, given, strict=True)]
 
-    def statics_of(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return a caller's static values by name, as a function of Python sees them."""
-        return {(p := self.parameters[i]).name: python_value(p, values[i].value) for i in self.static}
+    def by_name(self, statics: Constants) -> dict[str, Any]:
+        """Return static values by name, as a function of Python sees them."""
+        return {(p := self.parameters[i]).name: python_value(p, value) for i, value in statics}
 
-    def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return a caller's arguments, static values hashable; raise KernelTypeError if they do not fit."""
+    def split(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Constants]:
+        """Return a caller's inputs, and its static values; raise KernelTypeError if they do not fit."""
         ins = in_order(self.subject, [p.name for p in self.parameters], args, named) if named else args
         if len(ins) != len(self.given):
             names = ", ".join(self.parameters[i].name for i in self.given)
@@ -106,10 +85,8 @@ class Signature:
                 f"{self.subject} takes {len(self.given)} inputs ({names}), but the call has {len(ins)}; "
                 "outputs are not passed"
             )
-        values = list(ins)
-        for i in self.static:
-            values[i] = Exact(static_value(self.subject, self.parameters[i], ins[i]))
-        return values
+        statics = ((i, static_value(self.subject, self.parameters[i], ins[i])) for i in self.static)
+        return [ins[i] for i in self.inputs], Constants(statics)
 
 
 @dataclass(frozen=True)
@@ -125,8 +102,26 @@ class Definition:
     outs: Outs | Callable[..., Any]
 
     def signature(self, num_outs: int) -> Signature:
-        """Return the signature with `num_outs` outputs, in-out ones among them."""
-        return Signature.of(self.subject, self.parameters, num_outs, self.in_out)
+        """Take the last parameters for outputs, in-out ones among them.
+
+        Raises KernelDefinitionError where there are too few.
+        """
+        subject, parameters, in_out = self.subject, self.parameters, self.in_out
+        names = [p.name for p in parameters]
+        inputs = len(parameters) - num_outs + len(in_out)
+        known = [name for name in in_out if name in names[: max(0, inputs)]]
+        if len(set(known)) < len(in_out) or not len(in_out) <= num_outs <= len(parameters):
+            raise KernelDefinitionError(
+                f"{subject} has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} and "
+                f"{num_outs} outs do not fit it: an in-out name is an input, named once, and outs has "
+                "one entry for each in-out input, then one for each output"
+            )
+        updated = tuple(i for i in range(inputs) if names[i] in in_out)
+        outputs = (*updated, *range(inputs, len(parameters)))
+        for i in outputs:
+            if not parameters[i].is_array:
+                raise KernelDefinitionError(f"{subject}: output '{names[i]}' is not a warp.array")
+        return Signature(subject, parameters, updated, outputs)
 
     def outs_of_call(self, given: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:
         """Return the outs of a call, `given` or the default, and their number.
