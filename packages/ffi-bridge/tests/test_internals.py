@@ -207,7 +207,7 @@ def test_cuda_kernels_take_arrays_by_the_same_fields():
     manager = by_llvm.COMPILER.dispatcher.targetdescr.target_context.data_model_manager
     assert manager[ARRAY]._fields == internals.ARRAY_FIELDS
     first = internals.ARRAY_FIELDS.index("shape")
-    words = dict(zip(internals.ARRAY_FIELDS[:first], by_llvm.COMPILER.array_head(6, 4), strict=True))
+    words = dict(zip(internals.ARRAY_FIELDS[:first], by_llvm.COMPILER.array((6,), (4,), 4), strict=False))
     assert words == {"meminfo": 0, "parent": 0, "nitems": 6, "itemsize": 4, "data": None}
 
 

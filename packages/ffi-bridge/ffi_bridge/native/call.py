@@ -81,9 +81,9 @@ class NativeKernel(ABC):
         """Return whether the kernel is compiled when a program that calls it is, not when it is traced."""
         return False
 
-    @abstractmethod
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         """Return the names of the parameters that are buffers; raise KernelTypeError for another number."""
+        return (*(f"in{i}" for i in range(num_inputs)), *(f"out{i}" for i in range(num_outs)))
 
     @abstractmethod
     def ensure_target(

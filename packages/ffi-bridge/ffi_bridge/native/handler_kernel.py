@@ -20,7 +20,7 @@ from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKern
 from ffi_bridge.native.exact import contents
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import refusing
-from ffi_bridge.targets import REGISTERED_AS, ensure_target, target_name
+from ffi_bridge.targets import REGISTERED_AS, Target, ensure_target, target_name
 
 _ATTRIBUTE: Final = (bool, int, float, str, np.generic, np.ndarray)
 
@@ -63,8 +63,11 @@ def handler_kernel(
     if platform not in REGISTERED_AS:
         raise KernelDefinitionError(f"platform is {platform!r}; expected one of {', '.join(REGISTERED_AS)}")
     aliases = alias_pairs(input_output_aliases)
-    own = _Handler.of(handler)
-    spec = HandlerKernel(vmap_method, aliases, own, platform, has_side_effect=has_side_effect)
+    address, called = _address_of(handler), getattr(handler, "__name__", None)
+    found = name_of(address, called)
+    name = called or (found.symbol if found else "handler")
+    target = Target(target_name(name, "handler", _digest(address, found)), address, handler)
+    spec = HandlerKernel(vmap_method, aliases, name, target, platform, has_side_effect=has_side_effect)
     outs = spec.declared(outs)
 
     @functools.partial(jax.jit, inline=True, static_argnums=0)
@@ -78,24 +81,6 @@ def handler_kernel(
 
     call.__name__ = call.__qualname__ = spec.name
     return refusing(call)
-
-
-@dataclass(frozen=True)
-class _Handler:
-    """A handler: its address, the owner that keeps it alive, its name, and its target's name."""
-
-    address: int
-    owner: Any
-    name: str
-    target: str
-
-    @classmethod
-    def of(cls, handler: Any) -> _Handler:
-        """Raise TypeError or KernelDefinitionError for anything else than a handler."""
-        address, called = _address_of(handler), getattr(handler, "__name__", None)
-        found = name_of(address, called)
-        name = called or (found.symbol if found else "handler")
-        return cls(address, handler, name, target_name(name, "handler", _digest(address, found)))
 
 
 @functools.cache
@@ -158,9 +143,10 @@ def _copied(kernel: str, name: str, x: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class HandlerKernel(NativeKernel):
-    """A handler that is given; the options of a call are its attributes."""
+    """A handler that is given, and its target; the options of a call are its attributes."""
 
-    handler: _Handler
+    called: str
+    handler: Target
     platform: str
 
     toolchain: ClassVar[str] = "handler"
@@ -169,14 +155,11 @@ class HandlerKernel(NativeKernel):
 
     @property
     def name(self) -> str:
-        return self.handler.name
+        return self.called
 
     @property
     def platforms(self) -> tuple[str, ...]:
         return (self.platform,)
-
-    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return (*(f"in{i}" for i in range(num_inputs)), *(f"out{i}" for i in range(num_outs)))
 
     def attributes(self, call: NativeCall) -> Mapping[str, Any]:
         found: _Attributes = call.options
@@ -185,7 +168,5 @@ class HandlerKernel(NativeKernel):
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        handler = self.handler
-        return ensure_target(
-            handler.target, lambda: (handler.address, handler.owner), platform=REGISTERED_AS[platform]
-        ).name
+        own, registered = self.handler, REGISTERED_AS[platform]
+        return ensure_target(own.name, lambda: (own.address, own.owner), platform=registered).name

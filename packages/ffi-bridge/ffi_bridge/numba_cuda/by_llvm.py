@@ -7,6 +7,7 @@ Its types guard neither atomics nor `x.flat[i]`: the arrays that a kernel stores
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import threading
 import warnings
@@ -176,28 +177,24 @@ class NumbaCuda(Compiler):
 
     def _addresses(self, kinds: Sequence[types.Type]) -> dict[int, int]:
         """Return which parameter of the entry point has the address of which array."""
-        head, first = len(self.array_head(0, 1)), 0
-        found: dict[int, int] = {}
+        first, found = 0, dict[int, int]()
         for i, kind in enumerate(kinds):
             if isinstance(kind, types.Array):
-                found[first + head - 1] = i
-                first += head + 2 * kind.ndim
+                words = self.array((1,) * kind.ndim, (1,) * kind.ndim, 1)
+                found[first + words.index(None)] = i
+                first += len(words)
             else:
                 first += 2 if isinstance(kind, types.Complex) else 1
         return found
 
-    def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """Return memory info, parent, size, size of an element, address."""
-        return 0, 0, size, itemsize, None
+    def array(self, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[int | None]:
+        """Return memory info, parent, size, size of an element, address, shape, strides in bytes."""
+        return [0, 0, math.prod(shape), itemsize, None, *shape, *strides]
 
     def number(self, value: Any) -> list[bytes]:
         """Return two parameters of a complex number."""
         parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
         return [part.tobytes() for part in parts]
-
-    def stride_unit(self, itemsize: int) -> int:
-        """Return 1: strides are in bytes."""
-        return 1
 
 
 def _with_lines(function: FunctionType) -> FunctionType:

@@ -8,10 +8,9 @@ Imported once a process has kernels of it: no other module names the package.
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numba_cuda_mlir
@@ -104,7 +103,7 @@ class NumbaCudaMlir(Compiler):
         if with_ptx and not options.get("debug"):  # which has line numbers
             options["lineinfo"] = True
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
-        with _for_device(capability), warnings.catch_warnings():
+        with replaced(tools, _cached_cc=capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             result = dispatcher.compile(tuple(numba_type(x, types, from_dtype) for x in arguments))
             ptx = get_ptx(result).encode() if with_ptx else b""
@@ -133,30 +132,19 @@ class NumbaCudaMlir(Compiler):
         known = bool | int | float | complex | str | np.number | np.bool_ | None
         return isinstance(value, known) and not isinstance(value, enum.Enum)
 
-    def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """Return the head of MLIR's memref: address of its memory, address of its elements, offset."""
-        return None, None, 0
+    def array(self, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[int | None]:
+        """Return MLIR's memref: addresses of memory and elements, offset, shape, strides in elements."""
+        return [None, None, 0, *shape, *(stride // itemsize for stride in strides)]
 
     def number(self, value: Any) -> list[bytes]:
         """Return the one parameter of a number."""
         return [value.tobytes()]
-
-    def stride_unit(self, itemsize: int) -> int:
-        """Return the size of an element: strides count elements."""
-        return itemsize
 
 
 def _device(kernel: Any, capability: Capability) -> dict[str, Any]:
     """Return options for this compute capability; that of a kernel's own `sm_90a`, if it is the same."""
     chip, asked = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
     return {"chip": asked if asked.rstrip("af") == chip else chip, "cc": None}
-
-
-@contextlib.contextmanager
-def _for_device(capability: Capability) -> Generator[None]:
-    """Within the block, compile for this compute capability, and ask no driver for the device."""
-    with replaced(tools, _cached_cc=capability):
-        yield
 
 
 COMPILER: Final = NumbaCudaMlir()

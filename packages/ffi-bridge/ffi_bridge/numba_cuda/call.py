@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from ffi_bridge.targets import REGISTERED_AS, FrameReader, ensure_target, python
 
 @dataclass(frozen=True, eq=False)
 class CudaKernel(NativeKernel):
-    """Kernels of numba-cuda or numba-cuda-mlir, on a GPU."""
+    """A sequence of launches of kernels of numba-cuda or numba-cuda-mlir, which is known when traced."""
 
     toolchain: ClassVar[str] = "numba-cuda"
 
@@ -42,31 +41,10 @@ class CudaKernel(NativeKernel):
     def platforms(self) -> tuple[str, ...]:
         return (cuda_driver().platform,)
 
-
-@dataclass(frozen=True, eq=False)
-class FunctionKernel(CudaKernel):
-    """A Python function of all arrays and a stream."""
-
-    parameters: Parameters
-
-    noun: ClassVar[str] = "function"
-    vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
-
-    @property
-    def name(self) -> str:
-        return str(self.parameters.function.__name__)
-
-    def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        return tuple(f"in{i}" for i in range(num_inputs)) + tuple(f"out{i}" for i in range(num_outs))
-
-
-@dataclass(frozen=True, eq=False)
-class LaunchedKernel(CudaKernel):
-    """A sequence of launches that is known when traced."""
-
-    @abstractmethod
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         """Return the launches of a call, in order."""
+        recorded: tuple[KernelLaunch, ...] = call.options
+        return recorded
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
@@ -99,7 +77,7 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaCudaKernel(LaunchedKernel):
+class NumbaCudaKernel(CudaKernel):
     """One dispatcher, launched once; a call's options are its `Options`."""
 
     dispatcher: Any
@@ -145,15 +123,21 @@ class NumbaCudaKernel(LaunchedKernel):
         return (KernelLaunch(kernel, chosen.extents, views),)
 
 
-class NumbaCudaCallable(FunctionKernel, LaunchedKernel):
-    """A function whose launches were recorded; they are the options of a call.
+@dataclass(frozen=True, eq=False)
+class NumbaCudaCallable(CudaKernel):
+    """A function of all arrays and a stream, whose launches were recorded; they are the options of a call.
 
     Its temporaries are outputs behind those that the caller sees.
     """
 
-    def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
-        recorded: tuple[KernelLaunch, ...] = call.options
-        return recorded
+    parameters: Parameters
+
+    noun: ClassVar[str] = "function"
+    vmap_methods: ClassVar[tuple[str | None, ...]] = BY_ELEMENT
+
+    @property
+    def name(self) -> str:
+        return str(self.parameters.function.__name__)
 
 
 @dataclass(frozen=True)
@@ -184,8 +168,7 @@ class NumbaHost:
         return contextlib.nullcontext()
 
 
-@dataclass(frozen=True, eq=False)
-class NumbaCudaPython(FunctionKernel):
+class NumbaCudaPython(NumbaCudaCallable):
     """A function that is run at every call; for a batch, once for every element.
 
     The options of a call are the values of its static parameters.

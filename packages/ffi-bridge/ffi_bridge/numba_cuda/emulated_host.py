@@ -17,7 +17,7 @@ from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, RunKerne
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.record import RecordedStream, redirected
-from ffi_bridge.numba_cuda.toolchain import ArgumentType, Capability, Compiler, array_words
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, Capability
 
 
 class DeviceMemory(np.ndarray):
@@ -46,7 +46,7 @@ class EmulatedHost:
 
     def session(self) -> AbstractContextManager[None]:
         """Send launches and allocations of the compilers here within the block."""
-        return redirected(self)
+        return redirected(self.launch, self.names)
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
@@ -65,17 +65,17 @@ class EmulatedHost:
         names += [f"{i}" for i in range(len(names), len(values))]
         kinds = [_kind(kernel, *of_one) for of_one in zip(names, values, strict=False)]
         cubin = compile_kernel(kernel, kinds, self._capability, with_ptx=True)
-        contents: list[bytes] = []
+        compiler, contents = compiler_of(kernel), list[bytes]()
         pointers: list[PassedPointer] = []
         for i, value in enumerate(values):
-            words = _words(compiler_of(kernel), value)
-            if isinstance(value, np.ndarray):
-                behind = value.ctypes.data - byte_bounds(value)[0]
-                at = [len(contents) + n for n, word in enumerate(words) if word is None]
-                pointers += [PassedPointer(number, 0, behind, i) for number in at]
-                contents += [struct.pack("<q", value.ctypes.data if x is None else x) for x in words]
-            else:
-                contents += compiler_of(kernel).number(value)
+            if not isinstance(value, np.ndarray):
+                contents += compiler.number(value)
+                continue
+            behind = value.ctypes.data - byte_bounds(value)[0]
+            for word in compiler.array(value.shape, value.strides, value.itemsize):
+                if word is None:
+                    pointers.append(PassedPointer(len(contents), 0, behind, i))
+                contents.append(struct.pack("<q", value.ctypes.data if word is None else word))
         passed = Passed(tuple(map(len, contents)), tuple(map(_passed, names, values)), tuple(pointers))
         self._run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, contents)
 
@@ -86,13 +86,6 @@ def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:
         return value.dtype
     kind = array_type(kernel.__name__, name, value.dtype, value.ndim, readonly=not value.flags.writeable)
     return replace(kind, contiguous=value.flags.c_contiguous)
-
-
-def _words(compiler: Compiler, value: Any) -> list[int | None]:
-    """Return the parameters of an array, with None for its address; none for a number."""
-    if not isinstance(value, np.ndarray):
-        return []
-    return array_words(compiler, value.shape, value.strides, value.itemsize)
 
 
 def _passed(name: str, value: Any) -> PassedBuffer:

@@ -146,9 +146,6 @@ def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
     return f"_element_of_({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"
 
 
-_AXES: Final = "xyz"
-
-
 def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
     """Raise KernelDefinitionError where `option` has another number of dimensions than the kernel asks for.
 
@@ -156,9 +153,10 @@ def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
     """
     functions = list(reached(kernel.py_func, _python_of))
     asked = max((n for f in functions for n in _asked(f, compiler_of(kernel).cuda)), default=given)
+    names = {name for function in functions for name in function.__code__.co_names}
     if asked > given:
         why = f"so that the last {asked - given} would always be 0"
-    elif asked < given and option == "launch_dims" and not _reads(functions, _AXES[asked:given]):
+    elif asked < given and option == "launch_dims" and not names.issuperset("xyz"[asked:given]):
         why = "and threads along the others would do the same again"
     else:
         return
@@ -166,11 +164,6 @@ def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
         f"{subject} asks cuda.grid or cuda.gridsize for {asked} {'axis' if asked == 1 else 'axes'}, and "
         f"{option} has {given}, {why}; give {option} with {asked}, or ask for {given} in the kernel"
     )
-
-
-def _reads(functions: list[FunctionType], axes: str) -> bool:
-    names = {name for function in functions for name in function.__code__.co_names}
-    return set(axes) <= names
 
 
 def _asked(function: FunctionType, cuda: Any) -> Iterator[int]:

@@ -16,7 +16,7 @@ from ffi_bridge.handler.launch import Program
 from ffi_bridge.native.buffers import BufferSpec, contiguous
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.entry import batch_blocks, batched_kernel, uses_third_axis
-from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler, array_words
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, Compiler
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,6 @@ def _parameters(
     if not isinstance(argument, View):
         return [program.struct(part) for part in compiler.number(argument)]
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize
-    words = array_words(compiler, argument.shape, argument.strides, itemsize)
+    words = compiler.array(argument.shape, argument.strides, itemsize)
     address = (argument.buffer, 0, argument.displacement)
     return [program.struct(struct.pack("<q", word or 0), [address] * (word is None)) for word in words]

@@ -10,11 +10,11 @@ import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
 import jax
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
@@ -28,62 +28,48 @@ from ffi_bridge.numba_cuda.program import KernelLaunch, View
 THREADS_FOR_ALL: Final = 256  # of `kernel.forall`, which would ask the driver for the best occupancy
 
 
-class Session(Protocol):
-    """Takes launches, and stands in for functions of the module `cuda` that need a device."""
-
-    @property
-    def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Return the stand-ins for functions of `cuda`, by name."""
-        ...
-
-    def launch(self, kernel: Any, extents: LaunchExtents, arguments: Sequence[Any]) -> None:
-        """Take a launch."""
-        ...
+# launch(kernel, extents, arguments)
+Launch = Callable[[Any, LaunchExtents, Sequence[Any]], None]
 
 
-class _Configured:
-    """The result of `kernel[grid, block, stream, shared, cluster]`."""
-
-    def __init__(
-        self,
-        session: Session,
-        kernel: Any,
-        grid: Any,
-        block: Any,
-        stream: Any = None,
-        shared: int | None = None,
-        cluster: Any = None,
-    ) -> None:
-        if cluster is not None:
-            raise KernelDefinitionError(
-                f"kernel '{kernel.__name__}' is launched with clusters {cluster}, which no native handler "
-                "knows; give grid, block, stream and shared memory only"
-            )
-        self._session, self._kernel = session, kernel
-        self._extents = LaunchExtents.of(grid, block, None, 1, shared or 0)
-
-    def __call__(self, *arguments: Any) -> None:
-        self._session.launch(self._kernel, self._extents, arguments)
+def redirected(launch: Launch, names: Mapping[str, Callable[..., Any]]) -> AbstractContextManager[None]:
+    """Within the block, for this thread, have `launch` take launches, and `names` stand in for `cuda`'s."""
+    return in_this_thread(_replacements(launch, names))
 
 
-def redirected(session: Session) -> AbstractContextManager[None]:
-    """Within the block, for this thread, send launches and allocations to the session."""
-    return in_this_thread(_replacements(session))
+def _replacements(launch: Launch, names: Mapping[str, Callable[..., Any]]) -> Iterator[Replacement]:
+    def configured(kernel: Any, key: tuple[Any, ...]) -> Callable[..., None]:
+        return _configured(launch, kernel, *key)
 
-
-def _replacements(session: Session) -> Iterator[Replacement]:
-
-    def configured(kernel: Any, key: tuple[Any, ...]) -> _Configured:
-        return _Configured(session, kernel, *key)
-
-    def for_all(kernel: Any, tasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> _Configured:
+    def for_all(
+        kernel: Any, tasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> Callable[..., None]:
         threads = tpb or THREADS_FOR_ALL
-        return _Configured(session, kernel, -(-tasks // threads), threads, stream, sharedmem)
+        return _configured(launch, kernel, -(-tasks // threads), threads, stream, sharedmem)
 
     for compiler in compilers():
         yield compiler.dispatcher, "__getitem__", configured
         yield compiler.dispatcher, "forall", for_all
-        yield from ((compiler.cuda, name, function) for name, function in session.names.items())
+        yield from ((compiler.cuda, name, function) for name, function in names.items())
+
+
+def _configured(
+    launch: Launch,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    stream: Any = None,
+    shared: int | None = None,
+    cluster: Any = None,
+) -> Callable[..., None]:
+    """Return the result of `kernel[grid, block, stream, shared, cluster]`."""
+    if cluster is not None:
+        raise KernelDefinitionError(
+            f"kernel '{kernel.__name__}' is launched with clusters {cluster}, which no native handler "
+            "knows; give grid, block, stream and shared memory only"
+        )
+    extents = LaunchExtents.of(grid, block, None, 1, shared or 0)
+    return lambda *arguments: launch(kernel, extents, arguments)
 
 
 REFUSED: Final = ("to_device", "as_cuda_array", "pinned_array", "mapped_array", "managed_array", "event")
@@ -93,40 +79,44 @@ class NotRecordableError(KernelTypeError):
     """A function does something that depends on more than shapes and dtypes."""
 
 
+_KNOWN: Final = ("shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype")
+
+
 class RecordedArray:
-    """A stand-in for a device array: it has shape, dtype and place, and no contents."""
+    """A stand-in for a device array: it has shape, dtype and place, and no contents.
 
-    def __init__(self, recorder: Recorder, view: View, dtype: np.dtype[Any]) -> None:
-        self._recorder = recorder
-        self.view = view
-        self.dtype = dtype
+    `array`: one of NumPy's of these strides, whose memory is never read.
+    """
 
-    shape = property(lambda self: self.view.shape)
-    strides = property(lambda self: self.view.strides)
-    ndim = property(lambda self: len(self.view.shape))
-    size = property(lambda self: int(np.prod(self.view.shape, dtype=np.int64)))
-    itemsize = property(lambda self: self.dtype.itemsize)
-    nbytes = property(lambda self: self.size * self.itemsize)
+    def __init__(self, recorder: Recorder, buffer: int, array: np.ndarray[Any, Any], place: int = 0) -> None:
+        self._recorder, self._buffer, self._array, self._place = recorder, buffer, array, place
+
+    @property
+    def view(self) -> View:
+        """Return the elements of the buffer that it stands for."""
+        return View(self._buffer, self._array.shape, self._array.strides, self._place)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return len(self._array)
 
     def __getitem__(self, key: Any) -> RecordedArray:
+        keys = key if isinstance(key, tuple) else (key,)
         try:
-            view = sliced(self.view, key if isinstance(key, tuple) else (key,))
+            basic = [x if isinstance(x, slice) or x is ... else operator.index(x) for x in keys]
+            # With an ellipsis NumPy reads no element, and returns an array without dimensions.
+            part = self._array[*basic, *[...] * (... not in basic)]
         except (IndexError, TypeError) as error:
             self._recorder.refuse(f"it takes [{key!r}] of a device array of shape {self.shape} ({error})")
-        if not view.shape:
+        if not part.shape:
             self._recorder.refuse(f"it reads element {key!r} of a device array")
-        return RecordedArray(self._recorder, view, self.dtype)
+        place = self._place + part.ctypes.data - self._array.ctypes.data
+        return RecordedArray(self._recorder, self._buffer, part, place)
 
     def reshape(self, *shape: Any) -> RecordedArray:
         """Return a C-contiguous array in another shape."""
-        if self.strides != contiguous(self.shape, self.itemsize):
+        if not self._array.flags.c_contiguous:
             self._recorder.refuse("it reshapes a device array that is not C-contiguous")
-        wanted = np.broadcast_to(np.uint8(0), self.shape).reshape(*shape).shape
-        view = replace(self.view, shape=wanted, strides=contiguous(wanted, self.itemsize))
-        return RecordedArray(self._recorder, view, self.dtype)
+        return RecordedArray(self._recorder, self._buffer, self._array.reshape(*shape), self._place)
 
     def ravel(self) -> RecordedArray:
         """Return the elements of a C-contiguous array as one axis."""
@@ -135,33 +125,15 @@ class RecordedArray:
     def _refuse_contents(self, *_: Any, **__: Any) -> NoReturn:
         self._recorder.refuse("it reads or writes a device array outside of a kernel")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if name in _KNOWN:
+            return getattr(self._array, name)
         if name.startswith("__"):  # a protocol that others ask for, to do without it
             raise AttributeError(name)
         self._recorder.refuse(f"it uses .{name} of a device array")
 
     copy_to_host = copy_to_device = _refuse_contents
     __setitem__ = __array__ = __bool__ = __float__ = __int__ = __iter__ = _refuse_contents
-
-
-def sliced(view: View, key: tuple[Any, ...]) -> View:
-    """Return the view that a basic index takes of an array; raise IndexError or TypeError for any else."""
-    if Ellipsis in key:
-        at = key.index(Ellipsis)
-        key = (*key[:at], *[slice(None)] * (len(view.shape) - len(key) + 1), *key[at + 1 :])
-    if len(key) > len(view.shape):
-        raise IndexError(f"{len(key)} indices")
-    shape, strides, displacement = list[int](), list[int](), view.displacement
-    for axis, (size, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
-        wanted = key[axis] if axis < len(key) else slice(None)
-        if isinstance(wanted, slice):
-            chosen = range(size)[wanted]
-            displacement += stride * chosen.start if len(chosen) else 0
-            shape.append(len(chosen))
-            strides.append(stride * chosen.step)
-        else:
-            displacement += stride * range(size)[operator.index(wanted)]
-    return replace(view, shape=tuple(shape), strides=tuple(strides), displacement=displacement)
 
 
 class Recorder:
@@ -179,7 +151,7 @@ class Recorder:
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
-        """Return the stand-ins for functions of the module `cuda` while this records."""
+        """Return the stand-ins for functions of the module `cuda` that need a device."""
         refused = {name: self._refusal(name) for name in REFUSED}
         ours = {"device_array": self.device_array, "device_array_like": self.device_array_like}
         return {**ours, "synchronize": lambda: None, **refused}
@@ -196,8 +168,12 @@ class Recorder:
             self.refuse(f"it allocates an array of shape {wanted}")
         kind = np.dtype(dtype)
         self.temporaries.append(jax.ShapeDtypeStruct(wanted, kind))
-        buffer = self._first + len(self.temporaries) - 1
-        return RecordedArray(self, View(buffer, wanted, contiguous(wanted, kind.itemsize)), kind)
+        return self.array(self._first + len(self.temporaries) - 1, wanted, kind)
+
+    def array(self, buffer: int, shape: tuple[int, ...], dtype: Any) -> RecordedArray:
+        """Return the stand-in for all of a buffer."""
+        memory, strides = np.empty(1, dtype), contiguous(shape, np.dtype(dtype).itemsize)
+        return RecordedArray(self, buffer, as_strided(memory, shape, strides))
 
     def device_array_like(self, array: Any, **_: Any) -> RecordedArray:
         """Note a temporary, in place of `cuda.device_array_like`."""
@@ -234,11 +210,8 @@ def record(
 ) -> Recorder:
     """Run a function of inputs, outputs and stream on stand-ins; raises NotRecordableError."""
     recorder = Recorder(parameters.function.__name__, len(ins) + len(outs))
-    arrays = [
-        RecordedArray(recorder, View(i, x.shape, contiguous(x.shape, x.dtype.itemsize)), np.dtype(x.dtype))
-        for i, x in enumerate([*ins, *outs])
-    ]
-    with redirected(recorder):
+    arrays = [recorder.array(i, x.shape, x.dtype) for i, x in enumerate([*ins, *outs])]
+    with redirected(recorder.launch, recorder.names):
         parameters.function(*parameters.arguments([*arrays, RecordedStream()], constants))
     if not recorder.launches:
         recorder.refuse("it launches no kernel")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -80,16 +79,12 @@ class Compiler(ABC):
         """Return whether a kernel can have `value`, which a user gives, as a constant."""
 
     @abstractmethod
-    def array_head(self, size: int, itemsize: int) -> tuple[int | None, ...]:
-        """Return an array's parameters in front of shape and strides, with None for its address."""
+    def array(self, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[int | None]:
+        """Return an array's parameters, eight bytes each, with None for its address; `strides` in bytes."""
 
     @abstractmethod
     def number(self, value: Any) -> list[bytes]:
         """Return the parameters of a number of NumPy."""
-
-    @abstractmethod
-    def stride_unit(self, itemsize: int) -> int:
-        """Return how many bytes one step of a stride among the parameters is."""
 
 
 def numba_type(argument: ArgumentType, types: Any, from_dtype: Callable[[Any], Any]) -> Any:
@@ -98,11 +93,3 @@ def numba_type(argument: ArgumentType, types: Any, from_dtype: Callable[[Any], A
         return from_dtype(argument)
     layout = "C" if argument.contiguous else "A"
     return types.Array(from_dtype(argument.dtype), argument.ndim, layout, readonly=argument.readonly)
-
-
-def array_words(
-    compiler: Compiler, shape: Sequence[int], strides: Sequence[int], itemsize: int
-) -> list[int | None]:
-    """Return the parameters that describe an array, eight bytes each; `strides` in bytes."""
-    unit, size = compiler.stride_unit(itemsize), math.prod(shape)
-    return [*compiler.array_head(size, itemsize), *shape, *(stride // unit for stride in strides)]

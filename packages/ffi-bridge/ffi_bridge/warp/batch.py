@@ -10,7 +10,7 @@ import ctypes
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +38,10 @@ _MOVE: Final = """
     return x;
 """
 
+# Names of the parameters that a kernel for a batch has beside its own, and has for each array, behind the
+# array's name; no user would give them.
 _FIRST, _SIZES = "first__", "sizes__"
+_WHOLE, _STRIDES, _ADJOINT_STRIDES = "__of_batch", "__strides", "__adjoint_strides"
 
 # Warp's hash of a kernel, by which it finds machine code on disk, does not cover what a transformer adds.
 _CONTENTS: Final = fingerprint(*(Path(path).read_bytes() for path in (__file__, internals.__file__)))
@@ -64,25 +67,6 @@ def _move(dtype: Any, ndim: int, levels: int) -> Any:
     return move
 
 
-@dataclass(frozen=True)
-class _Names:
-    """The names of the parameters that a kernel for a batch has for one array; no user would give them."""
-
-    array: str
-
-    @property
-    def whole(self) -> str:
-        return f"{self.array}__of_batch"
-
-    @property
-    def strides(self) -> str:
-        return f"{self.array}__strides"
-
-    @property
-    def adjoint_strides(self) -> str:
-        return f"{self.array}__adjoint_strides"
-
-
 class _OfElement(ast.NodeTransformer):
     """Gives the body of a kernel its arrays moved to one element of a batch."""
 
@@ -99,8 +83,8 @@ class _OfElement(ast.NodeTransformer):
         return [*self._adjoints(), node]
 
     def _moved(self, array: str) -> str:
-        names = _Names(array)
-        return f"{array} = f({names.whole}, {_FIRST}, {_SIZES}, {names.strides}, {names.adjoint_strides})"
+        of_array = f"{array}{_STRIDES}, {array}{_ADJOINT_STRIDES}"
+        return f"{array} = f({array}{_WHOLE}, {_FIRST}, {_SIZES}, {of_array})"
 
     def _adjoints(self) -> list[ast.stmt]:
         # Adjoints run in reverse, so that what stands last in the body comes before all that needs it.
@@ -129,12 +113,10 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
     """
     extents, strides = wp.types.vector(levels, wp.uint32), wp.types.vector(levels, wp.int64)
     arrays = _arrays_of(kernel)
-    annotations = {
-        (_Names(name).whole if name in arrays else name): kind for name, kind in parameters_of(kernel)
-    }
+    annotations = {name + _WHOLE * (name in arrays): kind for name, kind in parameters_of(kernel)}
     annotations |= {_FIRST: wp.uint32, _SIZES: extents}
-    for name in map(_Names, arrays):
-        annotations |= {name.strides: strides, name.adjoint_strides: strides}
+    for name in arrays:
+        annotations |= {name + _STRIDES: strides, name + _ADJOINT_STRIDES: strides}
     moves = {name: _move(of_type.dtype, of_type.ndim, levels) for name, of_type in arrays.items()}
     module = f"{kernel.module.name}_{kernel.key}_batch_{levels}_{_CONTENTS.digest[:8]}"
     return transformed(kernel, annotations, module, _OfElement(moves))
