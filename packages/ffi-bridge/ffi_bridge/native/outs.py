@@ -42,11 +42,6 @@ class Outs:
         """Return `outs` for a call: itself, or the result of a function for the shapes of the inputs."""
         return outs if isinstance(outs, Outs) else option_for_call("outs", outs, cls.of, subject, ins, static)
 
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Return the name of every output's dtype."""
-        return tuple(str(out.dtype) for out in self.flat)
-
     def restore(self, flat: Sequence[Any]) -> Any:
         """Return the arrays `flat` in the structure of `outs`."""
         return jax.tree.unflatten(self.tree, flat)

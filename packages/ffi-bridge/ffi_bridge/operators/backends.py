@@ -87,7 +87,7 @@ class Backend:
     def obstacle(self, device: str, needs: Iterable[str] = ()) -> str | None:
         """Return why this backend cannot run on `device` (our name or JAX's), or None where it can.
 
-        `needs` is what the call asks for, see `Call.needs`.
+        `needs` is what the call asks for: dtypes of outputs, static arguments as "name=value".
         """
         toolchain = _TOOLCHAINS.get(self.name)
         if toolchain is not None:

@@ -40,11 +40,6 @@ class Call:
         static = "".join(f", {name}={value!r}" for name, value in self.static)
         return f"{self.operator}(outs={outs}{static}, backend={self.backend})"
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Return the needs that a backend may lack: dtypes of outputs, static arguments as "name=value"."""
-        return (*self.outs.dtypes, *needs_of(dict(self.static)))
-
     def for_builder(self) -> dict[str, Any]:
         """Return a builder's keywords: `outs` in its original structure and the static arguments."""
         return {**dict(self.static), "outs": self.outs.restore(self.outs.flat)}
@@ -71,7 +66,8 @@ def check_static(operator: str, arguments: Mapping[str, Any]) -> None:
         try:
             hash(value)
         except TypeError:
-            hint = "pass it as an input (positional)" if _is_array(value) else "use a tuple"
+            is_array = isinstance(value, (np.ndarray, jax.Array))
+            hint = "pass it as an input (positional)" if is_array else "use a tuple"
             raise StaticArgumentError(
                 f"operator {operator!r}: keyword argument {name!r} is a {type(value).__name__}, "
                 f"which is not hashable, and keyword arguments are static; {hint}"
@@ -146,7 +142,3 @@ def check_outputs(call: Call, source: str, result: Any) -> list[jax.Array]:
 
 def _described(arrays: Sequence[jax.Array | jax.ShapeDtypeStruct]) -> str:
     return ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays) or "nothing"
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, jax.Array))

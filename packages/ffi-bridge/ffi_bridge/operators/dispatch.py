@@ -101,8 +101,9 @@ class Explanation:
 class Choice:
     """The choice of a backend for one call on `device`, our name or JAX's.
 
-    `wanted` was asked for by name, `first` is the default, `needs` is what the call asks for (`Call.needs`),
-    and `tuned` is the row of a tuning table that goes before the default.
+    `wanted` was asked for by name, `first` is the default, `needs` is what the call asks for: dtypes of
+    outputs, static arguments as "name=value"; `tuned` is the row of a tuning table that goes before the
+    default.
     """
 
     operator: str

@@ -112,12 +112,7 @@ class XLACustomKernel(Definition):
         """Return the backend that `call` runs on, under this JAX platform, with these shapes and dtypes."""
         with self._lock:  # later definitions must reach the functions that are compiled now
             self._lowered = True
-        first = self._first(device)
-        rows = () if call.backend is not None else self._rows(device)
-        tuned = row_for(rows, Signature.of(dict(call.static), ins, outs)) if rows else None
-        return Choice(
-            self.name, device, self.backends_in_force, call.backend, first, call.needs, tuned
-        ).made()[0]
+        return self._choice(device, call.backend, dict(call.static), ins, outs).made()[0]
 
     def explain(
         self,
@@ -137,11 +132,18 @@ class XLACustomKernel(Definition):
         wanted = backend if backend is not None else self._scoped_choice()
         device = platform_of(platform or _platform(ins))
         flat = () if outs is None else Outs.of(outs).flat
-        needs = (*(str(out.dtype) for out in flat), *needs_of(static))
-        rows = self._rows(device)
-        tuned = row_for(rows, Signature.of(static, list(map(_typed, ins)), flat)) if flat else None
+        typed = [x if isinstance(x, jax.ShapeDtypeStruct) else jax.typeof(x) for x in ins]
+        return self._choice(device, wanted, static, typed, flat).explained()
+
+    def _choice(
+        self, device: str, wanted: str | None, static: dict[str, Any], ins: Sequence[Any], outs: Sequence[Any]
+    ) -> Choice:
+        """Return the choice of a backend; `outs`: none where they are not known."""
+        needs = (*(str(out.dtype) for out in outs), *needs_of(static))
+        rows = self._rows(device) if wanted is None and outs else ()
+        tuned = row_for(rows, Signature.of(static, ins, outs)) if rows else None
         first = self._first(device)
-        return Choice(self.name, device, self.backends_in_force, wanted, first, needs, tuned).explained()
+        return Choice(self.name, device, self.backends_in_force, wanted, first, needs, tuned)
 
     def available_backends(self, platform: str) -> list[str]:
         """Return the backends that can run on `platform` here, in the order they are tried."""
@@ -236,10 +238,6 @@ class XLACustomKernel(Definition):
 
 
 OPERATORS: Final[Registry[XLACustomKernel]] = Registry()
-
-
-def _typed(x: Any) -> Any:
-    return x if isinstance(x, jax.ShapeDtypeStruct) else jax.typeof(x)
 
 
 def _platform(ins: Sequence[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -83,36 +84,23 @@ def _abstract(operator: Operator, *ins: Any, call: Call, batch: Levels) -> Flat:
 
 
 def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, batch: Levels) -> Sequence[Any]:
-    # A backend that adds up in 64 bits where they are off may call other operators, which are lowered later.
-    if any(x.dtype.name in _WIDE for x in (*ctx.avals_in, *ctx.avals_out)):
-        with jax.enable_x64(True):
-            return _lowered(operator, device, ctx, ins, call, batch)
-    return _lowered(operator, device, ctx, ins, call, batch)
-
-
-def _lowered(
-    operator: Operator, device: str, ctx: Any, ins: Sequence[Any], call: Call, batch: Levels
-) -> Sequence[Any]:
     backend = operator.chosen(device, call, ctx.avals_in, ctx.avals_out)
-    try:
-        function = concrete(backend, call)
-    except Exception as error:
-        error.add_note(
-            f"Raised as operator {operator.name!r} had its backend {backend.name!r} built for "
-            f"{backend.platform}; there are: {listing(operator.backends)}; backend=NAME in the call takes "
-            "another."
-        )
-        raise
-    function = _mapped(function, batch)
-    with refused_in(f"operator {operator.name!r}: its backend {backend.name!r}"):
-        return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
-
-
-def _mapped(function: Callable[..., Any], levels: Levels) -> Callable[..., Any]:
-    """Return `function` of unbatched arrays under one `jax.vmap` per level."""
-    for level in reversed(levels):
-        function = jax.vmap(function, in_axes=level.axes, axis_size=level.size)
-    return function
+    is_wide = any(x.dtype.name in _WIDE for x in (*ctx.avals_in, *ctx.avals_out))
+    # A backend that adds up in 64 bits where they are off may call other operators, which are lowered later.
+    with jax.enable_x64(True) if is_wide else nullcontext():
+        try:
+            function = concrete(backend, call)
+        except Exception as error:
+            error.add_note(
+                f"Raised as operator {operator.name!r} had its backend {backend.name!r} built for "
+                f"{backend.platform}; there are: {listing(operator.backends)}; backend=NAME in the call "
+                "takes another."
+            )
+            raise
+        for level in reversed(batch):
+            function = jax.vmap(function, in_axes=level.axes, axis_size=level.size)
+        with refused_in(f"operator {operator.name!r}: its backend {backend.name!r}"):
+            return mlir.lower_fun(function, multiple_results=True)(ctx, *ins)
 
 
 def _batch(
