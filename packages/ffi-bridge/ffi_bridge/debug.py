@@ -16,10 +16,9 @@ Numba's own check of every index.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-from collections.abc import Generator
+from contextlib import AbstractContextManager
 from typing import Final
 
 import jax
@@ -30,11 +29,9 @@ VARIABLE: Final = "FFI_BRIDGE_DEBUG"
 _GUARDED: Final = jax.make_user_context(False)
 
 
-@contextlib.contextmanager
-def guarded() -> Generator[None]:
-    """Compile kernels within the block, in this thread, as in the debug mode."""
-    with _GUARDED(True):
-        yield
+def guarded() -> AbstractContextManager[None]:
+    """Return a block in which kernels that this thread compiles are compiled as in the debug mode."""
+    return _GUARDED(True)
 
 
 def turn_on() -> None:

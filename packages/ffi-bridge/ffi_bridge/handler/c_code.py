@@ -32,11 +32,11 @@ def new_module(name: str) -> Any:
     return module
 
 
-def compile_module(text: str, opt: int = 2) -> Any:
-    """Return an engine that keeps the machine code of a module's functions as long as it lives."""
+def compile_module(module: Any, opt: int = 2) -> Any:
+    """Return an engine that keeps the machine code of a module, or of its text, as long as it lives."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    parsed = llvm.parse_assembly(text)
+    parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=opt)
     engine = llvm.create_mcjit_compiler(parsed, machine)
@@ -46,7 +46,7 @@ def compile_module(text: str, opt: int = 2) -> Any:
 
 def compile_function(module: Any, name: str) -> MachineCode:
     """Return the machine code of the function `name` of a module."""
-    engine = compile_module(str(module))
+    engine = compile_module(module)
     return MachineCode(engine.get_function_address(name), engine)
 
 

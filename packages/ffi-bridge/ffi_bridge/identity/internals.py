@@ -153,18 +153,8 @@ def without_files(part: Any) -> Generator[None]:
     if kept is None:
         yield
         return
-    part._cache = _NoFiles()
+    part._cache = sys.modules["numba.core.caching"].NullCache()
     try:
         yield
     finally:
         part._cache = kept
-
-
-class _NoFiles:
-    """Stand in for the files of a dispatcher: find none, write none."""
-
-    def load_overload(self, *_: Any) -> None:
-        """Find nothing."""
-
-    def save_overload(self, *_: Any) -> None:
-        """Keep nothing."""

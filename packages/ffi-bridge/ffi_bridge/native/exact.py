@@ -98,16 +98,12 @@ def exactly(jitted: Any, static: Sequence[str]) -> Callable[..., Any]:
 
         return call
 
-    return functools.reduce(
-        _with_method, [(n, through(getattr(jitted, n))) for n in _METHODS], through(jitted)
-    )
+    call: Any = through(jitted)
+    for name in _METHODS:
+        setattr(call, name, through(getattr(jitted, name)))
+    return call
 
 
 def jitted(describe: Callable[[Any], Any], static: Sequence[str]) -> Callable[[Any], Callable[..., Any]]:
     """Return the decorator of wrappers: a described function under `jax.jit`, compiled for each constant."""
     return lambda call: exactly(jax.jit(describe(call), inline=True, static_argnames=static), static)
-
-
-def _with_method(call: Any, method: tuple[str, Callable[..., Any]]) -> Any:
-    setattr(call, *method)
-    return call

@@ -47,31 +47,6 @@ def _here(call: Hashable) -> Hashable:
     return _here, current.block, call
 
 
-def divided_along(sizes: Sequence[int], ins: Sequence[Any], outs: Sequence[Any]) -> dict[str, Any]:
-    """Return attributes of a foreign call whose operands and results all begin with axes of these sizes.
-
-    XLA may divide these axes: one attribute is for what propagates shardings, one for what divides the call.
-    """
-    # The names that Shardy itself gives, in order.
-    names = itertools.chain("ijklmnopqrstuvwxyz", (f"z_{i}" for i in itertools.count(1)))
-    batch = list(itertools.islice(names, len(sizes)))
-    extents = dict(zip(batch, sizes, strict=True))
-
-    def factors(x: Any) -> str:
-        own = [next(names) for _ in x.shape[len(sizes) :]]
-        extents.update(zip(own, x.shape[len(sizes) :], strict=True))
-        return f"[{', '.join((*batch, *own))}]"
-
-    sides = [", ".join(map(factors, side)) for side in (ins, outs)]
-    known = ", ".join(f"{name}={size}" for name, size in extents.items())
-    return {
-        "mhlo.frontend_attributes": DictAttr.get({"num_batch_dims": StringAttr.get(str(len(sizes)))}),
-        "sdy.sharding_rule": Attribute.parse(
-            f"#sdy.op_sharding_rule<({sides[0]})->({sides[1]}) {{{known}}}, custom>"
-        ),
-    }
-
-
 _registering: Final = threading.Lock()
 
 
@@ -132,16 +107,31 @@ def spread(call: NativeCall, ins: Sequence[Any], levels: int) -> tuple[NativeCal
     return NativeCall(call.outs, call.options, (*every, *call.levels[levels:])), arrays
 
 
-def is_spread(call: NativeCall, levels: int) -> bool:
-    """Return whether all inputs have the first levels."""
-    return all(all(level.mapped) for level in call.levels[:levels])
-
-
 def attributes(target: str, sizes: Sequence[int], ctx: Any) -> dict[str, Any]:
-    """Return the attributes by which XLA divides a call of a target along leading axes of these sizes."""
+    """Return the attributes by which XLA divides a call of a target along leading axes of these sizes.
+
+    All operands and results begin with these axes. One attribute is for what propagates shardings, one for
+    what divides the call.
+    """
     with _registering:
         _register(target)
-    return divided_along(sizes, ctx.avals_in, ctx.avals_out)
+    # The names that Shardy itself gives, in order.
+    names = itertools.chain("ijklmnopqrstuvwxyz", (f"z_{i}" for i in itertools.count(1)))
+    batch = list(itertools.islice(names, len(sizes)))
+    extents = dict(zip(batch, sizes, strict=True))
+
+    def factors(x: Any) -> str:
+        own = [next(names) for _ in x.shape[len(sizes) :]]
+        extents.update(zip(own, x.shape[len(sizes) :], strict=True))
+        return f"[{', '.join((*batch, *own))}]"
+
+    ins, outs = (", ".join(map(factors, side)) for side in (ctx.avals_in, ctx.avals_out))
+    known = ", ".join(f"{name}={size}" for name, size in extents.items())
+    rule = f"#sdy.op_sharding_rule<({ins})->({outs}) {{{known}}}, custom>"
+    return {
+        "mhlo.frontend_attributes": DictAttr.get({"num_batch_dims": StringAttr.get(str(len(sizes)))}),
+        "sdy.sharding_rule": Attribute.parse(rule),
+    }
 
 
 @functools.cache

@@ -124,17 +124,17 @@ def _lower(
         "has_side_effect": kernel.is_kept,
     }
     if levels := lowering.divided_levels(kernel, call, ctx.avals_in, context):
-        if not lowering.is_spread(call, levels):
-            return mlir.lower_fun(partial(_call_spread, kernel, call, levels))(ctx, *operands)
+        if not all(all(level.mapped) for level in call.levels[:levels]):
+
+            def spread(*ins: Any) -> list[Any]:
+                return call_kernel(kernel, *lowering.spread(call, ins, levels))
+
+            return mlir.lower_fun(spread)(ctx, *operands)
         options["extra_attributes"] = lowering.attributes(name, call.sizes[:levels], ctx)
     rule = partial(jax.ffi.ffi_lowering(name, **options), **kernel.attributes(call))
     if kernel.ordered:
         return tracing.lower_in_order(rule, ctx, operands)
     return kernel.lower(rule, ctx, call, operands)
-
-
-def _call_spread(kernel: NativeKernel, call: NativeCall, levels: int, *ins: Any) -> list[Any]:
-    return call_kernel(kernel, *lowering.spread(call, ins, levels))
 
 
 def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:

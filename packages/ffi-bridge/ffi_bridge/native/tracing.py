@@ -6,8 +6,8 @@ memory: the last operand, and the last result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -146,18 +146,13 @@ def of_a_call(ordered: bool) -> frozenset[Any]:
     call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
     # An ordered call has the others, too: JAX calls a program that `Lowered.compile` made without its tokens
     # if there are ordered effects alone.
-    own = {like_callbacks(ordered=False)} | ({order()} if ordered else set())
+    own = {like_callbacks(ordered=False)} | ({like_callbacks(ordered=True)} if ordered else set())
     return frozenset(jax.make_jaxpr(call)().effects) | own
-
-
-def order() -> Any:
-    """Return the effect by which kernels and ordered callbacks have one order."""
-    return like_callbacks(ordered=True)
 
 
 @cache
 def like_callbacks(ordered: bool) -> Any:
-    """Return an effect that equals that of callbacks.
+    """Return an effect that equals that of callbacks: kernels and ordered callbacks have one order.
 
     Unlike that, it equals every other one of its class, which is what `jax.export` can write and read.
     """
@@ -177,11 +172,9 @@ def like_callbacks(ordered: bool) -> Any:
     return Call()
 
 
-@contextmanager
-def refused_in(whose: str) -> Generator[None]:
-    """Within the block, refuse to trace calls with side effects, which belong to `whose`."""
-    with _REFUSED_IN(whose):
-        yield
+def refused_in(whose: str) -> AbstractContextManager[None]:
+    """Return a block in which calls with side effects, which belong to `whose`, are refused when traced."""
+    return _REFUSED_IN(whose)
 
 
 def check_allowed(kernel: str) -> None:
@@ -198,6 +191,7 @@ def lower_in_order(rule: Callable[..., Sequence[Any]], ctx: Any, operands: Seque
     """Lower a call by `rule` with the token of the ordered call before it, and leave one for the next."""
     (token,) = jax.make_jaxpr(jax.lax.create_token)().out_avals
     around = ctx.replace(avals_in=[*ctx.avals_in, token], avals_out=[*ctx.avals_out, token])
-    *results, after = rule(around, *operands, ctx.tokens_in.get(order()))
-    ctx.set_tokens_out(ctx.tokens_in.update_tokens(mlir.TokenSet({order(): after})))
+    order = like_callbacks(ordered=True)
+    *results, after = rule(around, *operands, ctx.tokens_in.get(order))
+    ctx.set_tokens_out(ctx.tokens_in.update_tokens(mlir.TokenSet({order: after})))
     return results

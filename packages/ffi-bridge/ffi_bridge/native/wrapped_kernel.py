@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import jax
 import numpy as np
@@ -104,34 +103,22 @@ def _obstacle(x: Any) -> str | None:
     return f"an array of {dtype}, which JAX lacks; cast it to float64 or complex128" if wide else None
 
 
-@dataclass(frozen=True)
-class Making:
-    """The call that made a wrapped kernel; `stand_in`: an argument -> the one that is pickled for it."""
-
-    wrap: Callable[..., WrappedKernel]
-    args: tuple[Any, ...]
-    named: Mapping[str, Any]
-    stand_in: Callable[[Any], Any]
-
-    def pickled(self) -> functools.partial[WrappedKernel]:
-        """Return the call as it is pickled."""
-        named = {name: self.stand_in(x) for name, x in self.named.items()}
-        return functools.partial(self.wrap, *map(self.stand_in, self.args), **named)
-
-
 class WrappedKernel:
-    """A described function that pickles as the call which made it; it has the function's attributes."""
+    """A described function that pickles as the call which made it; it has the function's attributes.
+
+    `made_by`: returns that call as it is pickled.
+    """
 
     # Slots, because `functools.update_wrapper` does not copy them to a function that wraps this one. The
     # function is in a slot too: a method `__call__` that calls it would take a quarter of a microsecond.
     __slots__ = ("__call__", "__dict__", "__weakref__", "_call", "_made_by")
 
-    def __init__(self, call: Callable[..., Any], made_by: Making) -> None:
+    def __init__(self, call: Callable[..., Any], made_by: Callable[[], Callable[[], WrappedKernel]]) -> None:
         self.__call__, self._call, self._made_by = refusing(call), call, made_by
         functools.update_wrapper(self, call)
 
     def __reduce__(self) -> tuple[Callable[[], WrappedKernel], tuple[()]]:
-        return self._made_by.pickled(), ()
+        return self._made_by(), ()
 
     def __copy__(self) -> WrappedKernel:
         return self  # as a copy of a function is that function
@@ -153,7 +140,11 @@ def picklable(
 
     @functools.wraps(wrap)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> WrappedKernel:
-        return WrappedKernel(wrap(*args, **kwargs), Making(wrapped, args, kwargs, stand_in))
+        def made_by() -> Callable[[], WrappedKernel]:
+            named = {name: stand_in(x) for name, x in kwargs.items()}
+            return functools.partial(cast(Any, wrapped), *map(stand_in, args), **named)
+
+        return WrappedKernel(wrap(*args, **kwargs), made_by)
 
     return wrapped
 
