@@ -51,7 +51,7 @@ OFFSETS: Final[dict[str, dict[str, int]]] = {
     "XLA_FFI_Error_Destroy_Args": {"struct_size": 0, "error": 16},
     "XLA_FFI_Stream_Get_Args": {"struct_size": 0, "ctx": 16, "stream": 24},
     "XLA_FFI_ThreadPool_Schedule_Args": {"struct_size": 0, "ctx": 16, "task": 24, "data": 32},
-    "XLA_FFI_InternalExtension": {"type": 8, "next": 16},
+    "XLA_FFI_InternalExtension": {"type": 8},
     "XLA_FFI_Metadata_Extension": {"metadata": 24},
     "XLA_FFI_Metadata": {"api_version": 8, "traits": 32},
     "XLA_FFI_Api_Version": {"major_version": 16, "minor_version": 20},

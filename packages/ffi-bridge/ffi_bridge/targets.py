@@ -78,20 +78,15 @@ class FrameReader:
     def answer_metadata(self) -> bool:
         """Answer if XLA asks for version and traits (none: no graph records Python), and return whether."""
         extension = self._pointer(self.address, "XLA_FFI_CallFrame", "extension_start")
-        while extension:
-            kind = self._int32(extension, "XLA_FFI_InternalExtension", "type")
-            if kind.value == CODES["XLA_FFI_Extension_Metadata"]:
-                self._write_version(self._pointer(extension, "XLA_FFI_Metadata_Extension", "metadata"))
-                return True
-            extension = self._pointer(extension, "XLA_FFI_InternalExtension", "next")
-        return False
-
-    def _write_version(self, metadata: int) -> None:
+        question = CODES["XLA_FFI_Extension_Metadata"]
+        if not extension or self._int32(extension, "XLA_FFI_InternalExtension", "type").value != question:
+            return False
+        metadata = self._pointer(extension, "XLA_FFI_Metadata_Extension", "metadata")
         at = metadata + OFFSETS["XLA_FFI_Metadata"]["api_version"]
-        fields = OFFSETS["XLA_FFI_Api_Version"]
         for name, value in zip(("major_version", "minor_version"), API_VERSION, strict=True):
-            ctypes.c_int32.from_address(at + fields[name]).value = value
+            self._int32(at, "XLA_FFI_Api_Version", name).value = value
         self._int32(metadata, "XLA_FFI_Metadata", "traits").value = 0
+        return True
 
     @property
     def is_execution(self) -> bool:

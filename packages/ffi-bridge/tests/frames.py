@@ -87,21 +87,14 @@ def last_address(kernel: Any) -> int:
     return found[-1].address
 
 
-def metadata_of(handler: int, chain: tuple[str, ...] = ("metadata",)) -> tuple[tuple[int, int], int]:
-    """The version and the traits that a handler answers, asked at the end of a chain of extensions."""
-    metadata, kept, following = Record("XLA_FFI_Metadata"), [], 0
+def metadata_of(handler: int) -> tuple[tuple[int, int], int]:
+    """The version and the traits that a handler answers."""
+    metadata, extension, call = Record("XLA_FFI_Metadata"), Record("XLA_FFI_InternalExtension"), Call([], [])
     before = metadata.memory.raw = b"\xa5" * len(metadata.memory)
-    for kind in reversed(chain):
-        extension = Record("XLA_FFI_InternalExtension")
-        code = CODES["XLA_FFI_Extension_Metadata"] if kind == "metadata" else UNKNOWN_EXTENSION
-        extension.put("type", code, ctypes.c_int32)
-        extension.put("next", following)
-        pointer = OFFSETS["XLA_FFI_Metadata_Extension"]["metadata"]
-        ctypes.c_void_p.from_address(extension.address + pointer).value = metadata.address
-        kept.append(extension)
-        following = extension.address
-    call = Call([], [])
-    call.frame.put("extension_start", following)
+    extension.put("type", CODES["XLA_FFI_Extension_Metadata"], ctypes.c_int32)
+    pointer = OFFSETS["XLA_FFI_Metadata_Extension"]["metadata"]
+    ctypes.c_void_p.from_address(extension.address + pointer).value = metadata.address
+    call.frame.put("extension_start", extension.address)
     assert call.run(handler) is None
     version = [OFFSETS["XLA_FFI_Metadata"]["api_version"] + offset for offset in _VERSION.values()]
     places = [*version, OFFSETS["XLA_FFI_Metadata"]["traits"]]

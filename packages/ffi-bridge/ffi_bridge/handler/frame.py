@@ -47,42 +47,23 @@ class Frame:
         return self.builder.bitcast(moved, of_type.as_pointer())
 
     def answer_metadata(self, traits: int = 0) -> None:
-        """Return version and traits if XLA asks for them, in an extension of the call frame."""
-        builder, function = self.builder, self.builder.function
-        head = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
-        start = builder.block
-        test = function.append_basic_block("extension.test")
-        compare = function.append_basic_block("extension.compare")
-        answer = function.append_basic_block("extension.answer")
-        follow = function.append_basic_block("extension.next")
-        done = function.append_basic_block("extension.done")
-        builder.branch(test)
-        builder.position_at_end(test)
-        extension = builder.phi(POINTER)
-        extension.add_incoming(head, start)
-        builder.cbranch(builder.icmp_unsigned("==", extension, NULL), done, compare)
-        builder.position_at_end(compare)
-        kind = self.field(extension, "XLA_FFI_InternalExtension", "type", I32)
-        is_metadata = builder.icmp_unsigned("==", kind, ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"]))
-        builder.cbranch(is_metadata, answer, follow)
-        builder.position_at_end(answer)
-        self._write_metadata(extension, traits)
-        builder.ret(NULL)
-        builder.position_at_end(follow)
-        extension.add_incoming(self.field(extension, "XLA_FFI_InternalExtension", "next"), builder.block)
-        builder.branch(test)
-        builder.position_at_end(done)
-
-    def _write_metadata(self, extension: Any, traits: int) -> None:
-        metadata = self.field(extension, "XLA_FFI_Metadata_Extension", "metadata")
-        version = OFFSETS["XLA_FFI_Metadata"]["api_version"]
-        at = OFFSETS["XLA_FFI_Api_Version"]
-        for offset, value in (
-            (version + at["major_version"], API_VERSION[0]),
-            (version + at["minor_version"], API_VERSION[1]),
-            (OFFSETS["XLA_FFI_Metadata"]["traits"], traits),
-        ):
-            self.builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
+        """Return version and traits if XLA asks for them, in the first extension of the call frame."""
+        builder = self.builder
+        extension = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
+        with builder.if_then(builder.icmp_unsigned("!=", extension, NULL), likely=False):
+            kind = self.field(extension, "XLA_FFI_InternalExtension", "type", I32)
+            question = ir.Constant(I32, CODES["XLA_FFI_Extension_Metadata"])
+            with builder.if_then(builder.icmp_unsigned("==", kind, question)):
+                metadata = self.field(extension, "XLA_FFI_Metadata_Extension", "metadata")
+                version = OFFSETS["XLA_FFI_Metadata"]["api_version"]
+                at = OFFSETS["XLA_FFI_Api_Version"]
+                for offset, value in (
+                    (version + at["major_version"], API_VERSION[0]),
+                    (version + at["minor_version"], API_VERSION[1]),
+                    (OFFSETS["XLA_FFI_Metadata"]["traits"], traits),
+                ):
+                    builder.store(ir.Constant(I32, value), self._address(metadata, offset, I32))
+                builder.ret(NULL)
 
     def return_unless_execute(self) -> None:
         """Return at once in all stages but execution (instantiate, prepare, initialize)."""
