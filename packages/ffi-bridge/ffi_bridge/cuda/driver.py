@@ -170,13 +170,10 @@ class CudaDriver(Driver):
         self._call("cuLibraryGetKernel", ctypes.byref(kernel), library, entry.encode())
         for device in self.devices:
             if shared > DEFAULT_SHARED:
-                self._enable_shared(kernel, entry, device, shared)
+                check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
+                self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
             self._load_on(device, kernel)
         return kernel.value or 0
-
-    def _enable_shared(self, kernel: Any, entry: str, device: int, shared: int) -> None:
-        check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
-        self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
 
     def _load_on(self, device: int, kernel: Any) -> None:
         """Load the kernel into the device's primary context, which JAX uses, and keep the context alive."""

@@ -40,12 +40,8 @@ def emulate_gpu(capability: tuple[int, int] = (9, 0)) -> EmulatedDriver:
     driver = EmulatedDriver(capability)
     use_driver(driver)
     driver.backends = BACKENDS
-    _take_triton()
-    return driver
-
-
-def _take_triton() -> None:
-    """Have calls of jax-triton run here, where it is installed with the plugin of JAX that it needs."""
-    # Where its calls have another form, JAX says that they do not run on its CPU.
+    # Calls of jax-triton run here, too, where it is installed with the plugin of JAX that it needs; where
+    # they have another form, JAX says that they do not run on its CPU.
     with contextlib.suppress(ImportError, AttributeError):
         importlib.import_module("ffi_bridge.emulated.triton")
+    return driver

@@ -109,8 +109,10 @@ class TritonCall:
         for i in range(count):
             if i not in self.numbers:
                 parameters.append(program.struct(bytes(8), [(next(buffers), 0, 0)]))
-            elif self.numbers[i][1] != 1:  # else it is a constant
-                parameters.append(program.struct(_bytes(*self.numbers[i])))
+                continue
+            kind, value = self.numbers[i]
+            if value != 1:  # else it is a constant
+                parameters.append(program.struct(np.dtype(NUMBERS[kind]).type(value).tobytes()))
         given = self.kernel.num_parameters - SCRATCH
         if len(parameters) != given:
             raise KernelTypeError(
@@ -122,10 +124,6 @@ class TritonCall:
         cubin = Cubin(b"", self.kernel.name, self.fn, (), self.kernel.ptx.encode())
         program.launch(self.fn.__name__, cubin, extents, parameters)
         return program.finish((), loop=False)
-
-
-def _bytes(kind: str, value: Any) -> bytes:
-    return np.dtype(NUMBERS[kind]).type(value).tobytes()
 
 
 def _lower(

@@ -70,9 +70,12 @@ class Program:
         with ExitStack() as loops:
             for level, size in enumerate(self.batch):
                 index = loops.enter_context(count_to(builder, ir.Constant(I64, size)))
+                strides = [buffer.strides[level] for buffer in self.buffers]
                 data = [
-                    _advanced(builder, pointer, index, buffer.strides[level])
-                    for pointer, buffer in zip(data, self.buffers, strict=True)
+                    builder.gep(pointer, [builder.mul(index, ir.Constant(I64, stride))])
+                    if stride
+                    else pointer
+                    for pointer, stride in zip(data, strides, strict=True)
                 ]
             for pointer, buffer in zip(data, self.buffers, strict=True):
                 for struct, offset, displacement in buffer.slots:
@@ -92,7 +95,3 @@ def _copied(builder: Any, content: bytes) -> Any:
         storage.align = 16
     builder.store(ir.Constant(kind, bytearray(content)), storage)
     return builder.bitcast(storage, POINTER)
-
-
-def _advanced(builder: Any, pointer: Any, index: Any, stride: int) -> Any:
-    return builder.gep(pointer, [builder.mul(index, ir.Constant(I64, stride))]) if stride else pointer

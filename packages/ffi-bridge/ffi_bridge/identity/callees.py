@@ -26,7 +26,10 @@ def compiled_now(kernel: Any) -> Generator[None]:
 
     The caller holds the compiler's lock.
     """
-    parts = {part: fingerprint(_contents(part)).digest for part in compiled_parts(kernel.py_func)}
+    parts = {
+        part: fingerprint(internals.overload_of(part) or part).digest
+        for part in compiled_parts(kernel.py_func)
+    }
     with contextlib.ExitStack() as stack:
         for part in parts:
             stack.enter_context(internals.without_files(part))
@@ -53,10 +56,6 @@ def compiled_apart(kernel: Any) -> Generator[None]:
         yield
     for part in parts:
         _forget(part)
-
-
-def _contents(part: Any) -> object:
-    return internals.overload_of(part) or part
 
 
 def _is_outdated(part: Any, digest: str) -> bool:

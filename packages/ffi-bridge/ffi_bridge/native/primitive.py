@@ -198,14 +198,6 @@ def _batch_in_kernel(
     return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
 
 
-def _jvp(primals: Any, tangents: Any, *, kernel: NativeKernel, call: NativeCall, **_: Any) -> Any:
-    return kernel.jvp(primals, tangents, call)
-
-
-def _transpose(cotangents: Any, *ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> Any:
-    return kernel.transpose(cotangents, ins, call)
-
-
 native_call_p: Final = Primitive("native_kernel")
 # JAX lowers equal calls of a primitive once, as a function, and each call of this one where it stands.
 native_call_in_place_p: Final = Primitive("native_kernel")
@@ -219,5 +211,7 @@ for _primitive in (native_call_p, native_call_in_place_p):
         _rule = partial(_lower, platform=_platform)
         mlir.register_lowering(_primitive, _rule, platform=_platform, cacheable=_cacheable)
     batching.primitive_batchers[_primitive] = _batch
-    ad.primitive_jvps[_primitive] = _jvp
-    ad.primitive_transposes[_primitive] = _transpose
+    ad.primitive_jvps[_primitive] = lambda xs, ts, *, kernel, call, **_: kernel.jvp(xs, ts, call)
+    ad.primitive_transposes[_primitive] = lambda cts, *ins, kernel, call, **_: kernel.transpose(
+        cts, ins, call
+    )

@@ -66,7 +66,8 @@ def align_varying(ins: Sequence[Any]) -> list[Any]:
 
 def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any], batch: Sequence[Any] = ()) -> Any:
     """Return the abstract value of an output: split as `batch` says, varying as the inputs do."""
-    mesh = _mesh(inputs)
+    own = (x.sharding.mesh for x in inputs if not x.sharding.mesh.empty)
+    mesh = next(own, jax.sharding.get_abstract_mesh())
     if mesh.empty:
         return ShapedArray(shape, dtype)
     spec = PartitionSpec(*batch, *[None] * (len(shape) - len(batch)))
@@ -121,13 +122,6 @@ def check_side_effects(kernel: str, ordered: bool, context: Any) -> None:
             f"{jax.__version__} is too old; install jax {newer}, take has_side_effect=True, or put "
             "its inputs on one device"
         )
-
-
-def _mesh(inputs: Sequence[Any]) -> Any:
-    for x in inputs:
-        if not x.sharding.mesh.empty:
-            return x.sharding.mesh
-    return jax.sharding.get_abstract_mesh()
 
 
 # Who calls kernels that may have no side effects; empty where they may. A part of `jax.jit`'s keys: a call

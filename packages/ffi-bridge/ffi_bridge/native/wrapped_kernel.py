@@ -33,7 +33,10 @@ def describe_as(
     else:
         inputs = parameters[: max(0, len(parameters) - surplus)]
     if static is None:
-        inputs = [_by_position(x) for x in inputs]
+        inputs = [
+            x.replace(kind=x.POSITIONAL_ONLY, default=x.empty) if x.kind is x.POSITIONAL_OR_KEYWORD else x
+            for x in inputs
+        ]
     constants = [x.replace(kind=x.KEYWORD_ONLY) for x in static or ()]
 
     def describe(call: F) -> F:
@@ -147,9 +150,3 @@ def picklable(
         return WrappedKernel(wrap(*args, **kwargs), made_by)
 
     return wrapped
-
-
-def _by_position(parameter: inspect.Parameter) -> inspect.Parameter:
-    if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-        return parameter
-    return parameter.replace(kind=parameter.POSITIONAL_ONLY, default=parameter.empty)

@@ -99,7 +99,9 @@ class NumbaCudaMlir(Compiler):
         with_ptx: bool = False,
     ) -> Compiled:
         """Compile by a second dispatcher: the kernel's keeps its code for the current device."""
-        options = {**kernel.targetoptions, **_device(kernel, capability), "shared_memory_carveout": None}
+        chip, own = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
+        options = {**kernel.targetoptions, "cc": None, "shared_memory_carveout": None}
+        options["chip"] = own if own.rstrip("af") == chip else chip  # the kernel's own may be `sm_90a`
         if with_ptx and not options.get("debug"):  # which has line numbers
             options["lineinfo"] = True
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
@@ -139,12 +141,6 @@ class NumbaCudaMlir(Compiler):
     def number(self, value: Any) -> list[bytes]:
         """Return the one parameter of a number."""
         return [value.tobytes()]
-
-
-def _device(kernel: Any, capability: Capability) -> dict[str, Any]:
-    """Return options for this compute capability; that of a kernel's own `sm_90a`, if it is the same."""
-    chip, asked = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
-    return {"chip": asked if asked.rstrip("af") == chip else chip, "cc": None}
 
 
 COMPILER: Final = NumbaCudaMlir()

@@ -10,7 +10,7 @@ import jax
 
 from ffi_bridge.cuda.extents import LaunchOptions
 from ffi_bridge.errors import PythonFallbackWarning
-from ffi_bridge.identity.outside import Outside, Readings, readings
+from ffi_bridge.identity.outside import Outside, readings
 from ffi_bridge.native.call import NativeCall, alias_pairs
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters
@@ -174,7 +174,9 @@ def numba_cuda_callable(
         )
     aliases = alias_pairs(input_output_aliases)
     parameters = Parameters.of(func, static_argnames, ())
-    read = Outside.of_launches(f"function '{func.__name__}'", func, _read_by)
+    read = Outside.of_launches(
+        f"function '{func.__name__}'", func, lambda x: readings(x) if is_dispatcher(x) else None
+    )
     spec, in_python = (
         kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect, outside=read)
         for kind in (NumbaCudaCallable, NumbaCudaPython)
@@ -195,8 +197,3 @@ def numba_cuda_callable(
         return found.restore(results[: len(found.flat)])
 
     return call
-
-
-def _read_by(value: Any) -> Readings | None:
-    """Return the values that a CUDA kernel reads from outside; None for anything else."""
-    return readings(value) if is_dispatcher(value) else None

@@ -56,16 +56,14 @@ def program_of(
     Each launch takes the whole batch along the third axis of its grid, unless a kernel has a use for that:
     then the handler goes through the batch, and launches them all for each element.
     """
-    at_once = bool(sizes) and not any(map(_uses_third_axis, launches))
+    at_once = bool(sizes) and not any(
+        launch.extents.grid[2] > 1 or uses_third_axis(launch.dispatcher.py_func) for launch in launches
+    )
     program = CudaProgramBuilder(driver, buffers, num_inputs, aliases)
     writable = frozenset({*range(num_inputs, len(buffers)), *dict(aliases)})
     for launch in launches:
         _add(program, driver, launch, buffers, writable, sizes if at_once else ())
     return program.finish(sizes, loop=not at_once)
-
-
-def _uses_third_axis(launch: KernelLaunch) -> bool:
-    return launch.extents.grid[2] > 1 or uses_third_axis(launch.dispatcher.py_func)
 
 
 def _add(

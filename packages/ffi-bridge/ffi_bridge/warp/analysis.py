@@ -54,8 +54,10 @@ def check_rank(subject: str, kernel: Any, dims: tuple[int, ...], block_dim: int,
 
 def is_tiled(kernel: Any, dims: tuple[int, ...], block_dim: int) -> bool:
     """Return whether a launch of a kernel with tiles has the threads of a block as one dimension more."""
-    is_one_more = len(dims) == names_of_tid(kernel) + 1 and dims[-1] == block_dim
-    return is_one_more and uses_tiles(kernel.func)
+    if len(dims) != names_of_tid(kernel) + 1 or dims[-1] != block_dim:
+        return False
+    functions = reached(kernel.func, lambda value: getattr(value, "func", None))
+    return any(map(is_of_tiles, chain.from_iterable(f.__code__.co_names for f in functions)))
 
 
 @functools.cache
@@ -66,12 +68,6 @@ def names_of_tid(kernel: Any) -> int:
     calls = [x for x in nodes if isinstance(x, ast.Call) and getattr(x.func, "attr", "") == "tid"]
     targets = [x.targets[0] for x in nodes if isinstance(x, ast.Assign) and x.value in calls]
     return max((len(x.elts) for x in targets if isinstance(x, ast.Tuple)), default=min(1, len(calls)))
-
-
-def uses_tiles(function: Any) -> bool:
-    """Return whether a kernel, or a function in it, works on tiles, which a block has together."""
-    functions = reached(function, lambda value: getattr(value, "func", None))
-    return any(map(is_of_tiles, chain.from_iterable(f.__code__.co_names for f in functions)))
 
 
 # A call whose result may be one of its arguments, as that of a copy, of where() or of a function, an

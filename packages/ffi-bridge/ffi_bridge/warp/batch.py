@@ -75,16 +75,17 @@ class _OfElement(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        moved = [call_of(self._moved(x), function) for x, function in self._moves.items()]
+        moved = [
+            call_of(
+                f"{x} = f({x}{_WHOLE}, {_FIRST}, {_SIZES}, {x}{_STRIDES}, {x}{_ADJOINT_STRIDES})", function
+            )
+            for x, function in self._moves.items()
+        ]
         node.body = [*moved, *node.body, *self._adjoints()]
         return node
 
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
         return [*self._adjoints(), node]
-
-    def _moved(self, array: str) -> str:
-        of_array = f"{array}{_STRIDES}, {array}{_ADJOINT_STRIDES}"
-        return f"{array} = f({array}{_WHOLE}, {_FIRST}, {_SIZES}, {of_array})"
 
     def _adjoints(self) -> list[ast.stmt]:
         # Adjoints run in reverse, so that what stands last in the body comes before all that needs it.

@@ -16,7 +16,6 @@ from ffi_bridge.cuda.driver import runs_warp_on
 from ffi_bridge.native.buffers import BufferSpec, buffers_of
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
 from ffi_bridge.native.exact import Constants
-from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.primitive import call_kernel
 from ffi_bridge.warp.analysis import check_rank, is_tiled
 from ffi_bridge.warp.compile import ensure_cpu_target
@@ -123,12 +122,6 @@ class WarpKernel(WarpOperation):
         outs = (jax.ShapeDtypeStruct(_joined((size, *out.shape)), out.dtype) for out in call.outs)
         launch = replace(call.options, dims=_joined((size, *call.options.dims)))
         return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
-
-    def default_dims(self, outs: Outs) -> tuple[int, ...]:
-        """Return the extents of the first output, in elements of Warp's."""
-        first = self.signature.parameters[self.signature.outputs[0]]
-        shape, inner = outs.flat[0].shape, first.inner
-        return shape[: len(shape) - len(inner)] or (1,)
 
     def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
         launch: Launch = options

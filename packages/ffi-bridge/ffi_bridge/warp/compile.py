@@ -34,7 +34,7 @@ from ffi_bridge.warp.internals import (
     parameters_of,
     read_outside,
 )
-from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
+from ffi_bridge.warp.launch import Argument, WarpProgram
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,10 @@ def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> Program:
     for launch, (concrete, module) in zip(call.launches, modules, strict=True):
         structs = [program.struct(launch.bounds(concrete, 1))]
         structs += [program.struct(*_packed(arguments)) for arguments in launch.parameters]
-        launches.append(CpuLaunch(_entry(launch, concrete, module), tuple(structs)))
+        entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
+        if entry is None:
+            raise launch.without_adjoint()
+        launches.append(CpuLaunch(ctypes.cast(entry, ctypes.c_void_p).value or 0, tuple(structs)))
     return program.program(launches, call.sizes)
 
 
@@ -125,14 +128,6 @@ def _packed(arguments: Sequence[Argument]) -> tuple[bytes, list[Pointer]]:
         for buffer, offset, displacement in argument.pointers
     ]
     return bytes(struct(*(argument.value() for argument in arguments))), pointers
-
-
-def _entry(launch: WarpLaunch, concrete: Any, module: Any) -> int:
-    """Return the address of the C function of a kernel, or of its adjoint."""
-    entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
-    if entry is None:
-        raise launch.without_adjoint()
-    return ctypes.cast(entry, ctypes.c_void_p).value or 0
 
 
 def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:

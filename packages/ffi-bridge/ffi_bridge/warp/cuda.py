@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,18 +25,8 @@ from ffi_bridge.warp.compile import compiling, specialised
 from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, forget_contents, shared_memory
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
-
-@dataclass(frozen=True)
-class BuiltModule:
-    """A Warp module: the hash of its contents, machine code or PTX, and Warp's notes on the kernels in it."""
-
-    contents: bytes
-    code: bytes
-    ptx: bytes
-    notes: Mapping[str, int]
-
-
-_compiled_modules: Final[dict[tuple[Any, ...], BuiltModule]] = {}
+# Machine code or PTX of Warp modules, with Warp's notes on the kernels in them.
+_compiled_modules: Final[dict[tuple[Any, ...], kernel_cache.Entry]] = {}
 
 
 @dataclass(frozen=True)
@@ -82,21 +72,18 @@ def ensure_cuda_target(call: WarpProgram) -> str:
 
 
 def _kernel(launch: WarpLaunch, concrete: Any, driver: Driver) -> BuiltKernel:
-    module = _compiled(concrete, driver, launch.block_dim)
+    contents, module = _compiled(concrete, driver, launch.block_dim)
     entry = entry_on_cuda(concrete, adjoint=launch.adjoints is not None)
-    shared = shared_memory(module.notes, entry)
+    shared = shared_memory(module.facts, entry)
     if shared is None:
         raise launch.without_adjoint()
-    cubin = Cubin(module.code, entry, launch.kernel, launch.types, module.ptx)
-    blocks = _blocks(launch.dims, launch.block_dim)
+    code, ptx = (b"", module.code) if driver.reads_ptx else (module.code, b"")
+    cubin = Cubin(code, entry, launch.kernel, launch.types, ptx)
+    # Warp's threads loop where a grid cannot have enough blocks.
+    blocks = min(-(-math.prod(launch.dims) // launch.block_dim), MAX_GRID[0])
     return BuiltKernel(
-        concrete, module.contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
+        concrete, contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
     )
-
-
-def _blocks(dims: tuple[int, ...], block_dim: int) -> int:
-    """Return the number of blocks; Warp's threads loop where a grid cannot have enough."""
-    return min(-(-math.prod(dims) // block_dim), MAX_GRID[0])
 
 
 def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], at_once: bool) -> Program:
@@ -130,28 +117,21 @@ def machine_code(cubin: Cubin, driver: Driver, block_dim: int) -> bytes:
     `cubin`: the kernel as another driver got it, not for a batch.
     """
     with compiling:
-        return _compiled(specialised(cubin.kernel, cubin.arguments), driver, block_dim).code
+        return _compiled(specialised(cubin.kernel, cubin.arguments), driver, block_dim)[1].code
 
 
-def _compiled(kernel: Any, driver: Driver, block_dim: int) -> BuiltModule:
-    """Compile a kernel's module, unless that was done and its contents are the same."""
+def _compiled(kernel: Any, driver: Driver, block_dim: int) -> tuple[bytes, kernel_cache.Entry]:
+    """Return the hash of a module's contents, and the module: known, from the kernel cache, or compiled."""
     contents = contents_of(kernel, block_dim)
     key = (kernel.module.name, contents, driver.capability, driver.reads_ptx)
     if key not in _compiled_modules:
-        _compiled_modules[key] = _kept_or_compiled(kernel, driver, block_dim, contents)
-    return _compiled_modules[key]
-
-
-def _kept_or_compiled(kernel: Any, driver: Driver, block_dim: int, contents: bytes) -> BuiltModule:
-    """Read a module from the kernel cache, or compile it, and keep it."""
-    around = (kernel_cache.own_sources(), wp.__version__, kernel.module.name)
-    key = fingerprint(around, contents, driver.capability, driver.reads_ptx).digest
-    kept = kernel_cache.load(key)
-    if kept is None or not all(isinstance(note, int) for note in kept.facts.values()):
-        kept = _compile(kernel, driver, block_dim)
-        kernel_cache.store(key, kept)
-    codes = (b"", kept.code) if driver.reads_ptx else (kept.code, b"")
-    return BuiltModule(contents, *codes, kept.facts)
+        digest = fingerprint((kernel_cache.own_sources(), wp.__version__), key).digest
+        module = kernel_cache.load(digest)
+        if module is None or not all(isinstance(note, int) for note in module.facts.values()):
+            module = _compile(kernel, driver, block_dim)
+            kernel_cache.store(digest, module)
+        _compiled_modules[key] = module
+    return contents, _compiled_modules[key]
 
 
 def _compile(kernel: Any, driver: Driver, block_dim: int) -> kernel_cache.Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import warp as wp
 from jax.typing import ArrayLike
 
 from ffi_bridge.errors import KernelDefinitionError
-from ffi_bridge.identity.outside import Outside, Readings
+from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.call import NativeCall
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.outs import Outs, option_for_call
@@ -25,7 +25,7 @@ from ffi_bridge.warp.compile import read_by
 from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
-from ffi_bridge.warp.parameters import annotations_of, parameter_of
+from ffi_bridge.warp.parameters import annotations_of, parameter_of, warp_shape
 from ffi_bridge.warp.record import record
 from ffi_bridge.warp.signature import Definition, Signature
 
@@ -161,49 +161,51 @@ def warp_kernel(
             refuse_symbolic(spec, [parameters[i].name for i in spec.arrays], [x.shape for x in arrays])
             named = spec.signature.by_name(statics)
             dims = option_for_call("launch_dims", dims, _dims, subject, arrays, named)
-        launch = Launch(dims or spec.default_dims(outs), statics, threads, is_default=not dims)
+        first = parameters[spec.signature.outputs[0]]
+        extents = dims or warp_shape(first.type, outs.flat[0].shape)
+        launch = Launch(extents, statics, threads, is_default=not dims)
         return apply(spec, NativeCall(outs.flat, launch), arrays)
 
-    run = _wrapped(definition, make, work)
+    for_outs = _traced(definition, make, work)
 
     @definition.describe(kernel.func)
     def call(*args: ArrayLike, outs: Any = None, launch_dims: Any = None, **named: Any) -> Any:
         of_call = dims if launch_dims is None else launch_dims_of("launch_dims", launch_dims)
-        return run(args, named, outs, of_call)
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec, run = for_outs(num_outs)
+        return run(structure, of_call, *spec.signature.values(args, named))
 
     return call
 
 
-def _wrapped(
+def _traced(
     definition: Definition, make: Callable[[Signature], T], work: Callable[..., Sequence[Any]]
-) -> Callable[..., Any]:
-    """Return the function of a call's arguments, those by name, its outs, and its launch dimensions.
+) -> Callable[[int], tuple[T, Callable[..., Any]]]:
+    """Return the function of a number of outputs that returns the operation, and its calls under `jax.jit`.
 
-    `make` returns the operation with a number of outputs, `work` the results of one, for outs, launch
-    dimensions, static values and inputs: both are called once for each set of types and static values.
+    A call has outs, launch dimensions, then static values and inputs. `make` returns the operation, and
+    `work` the results of a call that is traced.
     """
 
     @functools.cache
-    def for_outs(num_outs: int) -> T:
-        return make(definition.signature(num_outs))
+    def for_outs(num_outs: int) -> tuple[T, Callable[..., Any]]:
+        spec = make(definition.signature(num_outs))
+        signature = spec.signature
+
+        @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, *(2 + i for i in signature.static)))
+        def run(outs: Outs | Callable[..., Any], dims: Any, *values: Any) -> Any:
+            arrays = signature.arrays_of(values)
+            statics = Constants((i, values[i].value) for i in signature.static)
+            found = signature.outs_of(outs, arrays, signature.by_name(statics))
+            spec.check(found)
+            return found.restore(work(spec, found, dims, statics, arrays)[: len(found.flat)])
+
+        return spec, run
 
     if isinstance(definition.outs, Outs):
-        for_outs(len(definition.outs.flat)).check(definition.outs)
+        for_outs(len(definition.outs.flat))[0].check(definition.outs)
 
-    @functools.partial(jax.jit, inline=True, static_argnums=(0, 1, 2, 3))
-    def run(spec: T, outs: Outs | Callable[..., Any], dims: Any, statics: Constants, *given: Any) -> Any:
-        arrays = spec.signature.arrays_of(given)
-        found = spec.signature.outs_of(outs, arrays, spec.signature.by_name(statics))
-        spec.check(found)
-        return found.restore(work(spec, found, dims, statics, arrays)[: len(found.flat)])
-
-    def call(args: Sequence[Any], named: Mapping[str, Any], outs: Any, dims: Any = None) -> Any:
-        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
-        spec = for_outs(num_outs)
-        arrays, statics = spec.signature.split(args, named)
-        return run(spec, structure, dims, statics, *arrays)
-
-    return call
+    return for_outs
 
 
 def _dims(given: Any) -> tuple[int, ...]:
@@ -267,7 +269,7 @@ def warp_callable(
     parameters = tuple(parameter_of(subject, *annotated) for annotated in annotations_of(subject, func))
     definition = Definition(subject, parameters, tuple(in_out_argnames or ()), outs)
 
-    read = Outside.of_launches(subject, func, _read_by)
+    read = Outside.of_launches(subject, func, lambda x: read_by(x) if isinstance(x, wp.Kernel) else None)
 
     def make(signature: Signature) -> WarpFunction:
         own = vmap_method, signature.aliases, signature, func
@@ -279,15 +281,12 @@ def warp_callable(
         every = (*outs.flat, *recorded.temporaries)
         return call_kernel(spec, NativeCall(every, tuple(recorded.launches)), arrays)
 
-    run = _wrapped(definition, make, work)
+    for_outs = _traced(definition, make, work)
 
     @definition.describe(func)
     def call(*args: ArrayLike, outs: Any = None, **named: Any) -> Any:
-        return run(args, named, outs)
+        structure, num_outs = definition.outs_of_call(outs, len(args) + len(named))
+        spec, run = for_outs(num_outs)
+        return run(structure, None, *spec.signature.values(args, named))
 
     return call
-
-
-def _read_by(value: Any) -> Readings | None:
-    """Return the values that a Warp kernel reads from outside; None for anything else."""
-    return read_by(value) if isinstance(value, wp.Kernel) else None

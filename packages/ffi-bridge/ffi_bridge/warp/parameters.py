@@ -93,11 +93,6 @@ class Parameter:
         """Return the axes that a vector or matrix element takes at the end of a JAX shape; 0 for any size."""
         return element_shape(self.type.dtype)
 
-    def scalar_dtype(self) -> Any:
-        """Return Warp's scalar type of the elements, or None where the kernel is generic in it."""
-        scalar = scalar_of(self.type.dtype)
-        return None if scalar is Any else scalar
-
 
 @dataclass(frozen=True)
 class StructValue:
@@ -160,7 +155,8 @@ def _described(kind: Any) -> str:
 
 def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return Warp's type for a JAX array; raise KernelTypeError where its dtype or shape does not fit."""
-    expected, given = parameter.scalar_dtype(), jaxtype_to_warptype(dtype)
+    scalar, given = scalar_of(parameter.type.dtype), jaxtype_to_warptype(dtype)
+    expected = None if scalar is Any else scalar  # None: the kernel is generic in it
     rank = parameter.type.ndim + len(parameter.inner)
     inner = shape[len(shape) - len(parameter.inner) :]
     if (

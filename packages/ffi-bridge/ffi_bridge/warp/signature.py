@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ffi_bridge.native.exact import Constants
+from ffi_bridge.native.exact import Constants, Exact
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import count_inputs, in_order
 from ffi_bridge.native.primitive import as_array
@@ -67,17 +67,17 @@ class Signature:
             )
         return found
 
-    def arrays_of(self, given: Sequence[Any]) -> list[jax.Array]:
-        """Return the inputs that a caller gives, as arrays."""
-        names = (self.parameters[i].name for i in self.inputs)
-        return [as_array(self.subject, *named) for named in zip(names, given, strict=True)]
+    def arrays_of(self, values: Sequence[Any]) -> list[jax.Array]:
+        """Return the inputs among a caller's arguments."""
+        named = [(self.parameters[i].name, values[i]) for i in self.inputs]
+        return [as_array(self.subject, name, x) for name, x in named]
 
     def by_name(self, statics: Constants) -> dict[str, Any]:
         """Return static values by name, as a function of Python sees them."""
         return {(p := self.parameters[i]).name: python_value(p, value) for i, value in statics}
 
-    def split(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Constants]:
-        """Return a caller's inputs, and its static values; raise KernelTypeError if they do not fit."""
+    def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Return a caller's arguments, static values hashable; raise KernelTypeError if they do not fit."""
         ins = in_order(self.subject, [p.name for p in self.parameters], args, named) if named else args
         if len(ins) != len(self.given):
             names = ", ".join(self.parameters[i].name for i in self.given)
@@ -85,8 +85,10 @@ class Signature:
                 f"{self.subject} takes {len(self.given)} inputs ({names}), but the call has {len(ins)}; "
                 "outputs are not passed"
             )
-        statics = ((i, static_value(self.subject, self.parameters[i], ins[i])) for i in self.static)
-        return [ins[i] for i in self.inputs], Constants(statics)
+        values = list(ins)
+        for i in self.static:
+            values[i] = Exact(static_value(self.subject, self.parameters[i], ins[i]))
+        return values
 
 
 @dataclass(frozen=True)
