@@ -198,7 +198,7 @@ class NumbaCuda(Compiler):
 
 
 def _with_lines(function: FunctionType) -> FunctionType:
-    """Return generated code that calls a kernel, with lines in the kernel; any other function as it is."""
+    """Return generated code that calls a kernel, with lines in the kernel; a kernel of a user as it is."""
     names = function.__globals__
     inner = {name: x for name, x in names.items() if isinstance(x, NumbaCuda.dispatcher) and x in _inner}
     if not inner:

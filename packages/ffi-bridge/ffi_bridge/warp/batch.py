@@ -126,8 +126,10 @@ def batched_kernel(kernel: Any, levels: int) -> Any:
 def batch_parameters(
     first: int, sizes: Sequence[int], strides: Sequence[tuple[Sequence[int], Sequence[int]]]
 ) -> list[Any]:
-    """Return C values: the first element of a launch, the extents of the batch levels, and for each array in
-    order its strides in bytes and those of its adjoint."""
+    """Return C values: first element of a launch, extents of the batch levels, bytes of strides.
+
+    Each array, in order, has strides of two kinds: for itself, and for its adjoint.
+    """
     vector = wp.types.vector(len(sizes), wp.int64)
     values = [vector(*of_one) for of_array in strides for of_one in of_array]
     return [ctypes.c_uint32(first), wp.types.vector(len(sizes), wp.uint32)(*sizes), *values]

@@ -68,7 +68,7 @@ class WarpOperation(NativeKernel):
 
 @dataclass(frozen=True, eq=False)
 class WarpFunction(WarpOperation):
-    """A Python function whose launches were recorded; the options of a call are those launches.
+    """A Python function whose launches were recorded; they are the options of a call.
 
     Its temporaries are outputs behind those that the caller sees.
     """

@@ -9,6 +9,7 @@ import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from typing import Any, Final, NoReturn
 
 import jax
@@ -169,17 +170,13 @@ class Recorder:
             raise
         except Exception as error:  # Warp raises several types
             raise KernelTypeError(f"'{self._name}' launches kernel '{kernel.key}': {error}") from error
-        for argument in arguments[len(inputs) :]:
-            self._check_writable(kernel, argument)
-        self.launches.append(WarpLaunch(kernel, tuple(types), dims, threads, tuple(arguments)))
-
-    def _check_writable(self, kernel: Any, argument: Argument) -> None:
-        for buffer, _, _ in argument.pointers:
+        for buffer, _, _ in chain.from_iterable(x.pointers for x in arguments[len(inputs) :]):
             if buffer < len(self._inputs):
                 self.refuse(
                     f"kernel '{kernel.key}' has its input '{self._inputs[buffer]}' among the outputs of a "
                     "launch: name it in in_out_argnames"
                 )
+        self.launches.append(WarpLaunch(kernel, tuple(types), dims, threads, tuple(arguments)))
 
     def _types(self, kernel: Any, values: Sequence[Any]) -> list[Any]:
         expected = [kind for _, kind in parameters_of(kernel)]
