@@ -67,6 +67,26 @@ def shuffled(x):
     return x.copy()
 
 
+@numba.njit
+def results_of_a_long_function(x):
+    count = 0
+    for value in x.flat:
+        count += value > 0
+    return np.ascontiguousarray(x), x.sum() ** 2, count, x.reshape(2, 2).T  # a struct in memory, not inlined
+
+
+def in_a_returned_tuple(x):
+    z = results_of_a_long_function(x)[0]
+    z[0] = 7
+    return x.copy()
+
+
+def in_a_returned_view(x):
+    columns = results_of_a_long_function(x)[3]
+    columns.flat[1] = 7
+    return x.copy()
+
+
 def in_one_case(x):
     z = np.ascontiguousarray(x)
     if z[0] > 1e9:
@@ -88,6 +108,8 @@ REFUSED = [
     on_the_diagonal,
     sorted_in_place,
     shuffled,
+    in_a_returned_tuple,
+    in_a_returned_view,
     in_one_case,
     seen_as_integers,
 ]
@@ -162,6 +184,24 @@ def contiguous_for_reading(x, y):
         y[i] += element
 
 
+def returned_by_a_long_function(x, y):
+    z, total, count, columns = results_of_a_long_function(x)
+    y[:] = z + total + count + columns.copy().reshape(4)
+
+
+def iterators(x, y):
+    square, columns = x.reshape(2, 2), x.reshape(2, 2).T
+    y[:] = x[::-1] + x.ravel()
+    for element in np.nditer(x):
+        y[0] += element.item()
+    for place, element in np.ndenumerate(square):
+        y[place[0]] += element + columns.flat[place[1]]
+    for i, j in np.ndindex(columns.shape):
+        y[i] += columns[i, j]
+    for row, back in zip(square, square[::-1]):
+        y[1] += row[0] * back[1]
+
+
 def shares(x, y):
     total = 0.0
     for i in numba.prange(x.size):
@@ -170,7 +210,16 @@ def shares(x, y):
     y[0] += total
 
 
-ORDINARY = [overlapping, products, library_functions, elements_of_tuples, contiguous_for_reading, shares]
+ORDINARY = [
+    overlapping,
+    products,
+    library_functions,
+    elements_of_tuples,
+    contiguous_for_reading,
+    returned_by_a_long_function,
+    iterators,
+    shares,
+]
 
 
 def stays(call, *ins):

@@ -12,7 +12,8 @@ from ffi_bridge.numba_cpu.internals import ALLOCATE, EXCEPTION
 
 # What is the address of one of its operands, or of an element of the same array.
 KEEPING: Final = {"getelementptr", "bitcast", "addrspacecast", "freeze", "phi", "select"}
-_SEVERAL: Final = re.compile(r"store (volatile )?[<\[{]")  # values at once, of which one may be an address
+ADDRESS_BYTES: Final = 8
+_INDICES: Final = re.compile(r"((?:, \d+)+)$")  # of a field, after all operands
 _STEP: Final = re.compile(r"getelementptr [a-z ]*i8, ptr \S+, i64 (-?\d+)(?:,|$)")
 
 UNKNOWN: Final = 0  # a value that a call may leave somewhere
@@ -39,6 +40,10 @@ class Place(NamedTuple):
         is_any = self.offset is None or other.offset is None
         return self.memory == other.memory and (is_any or self.offset == other.offset)
 
+    def behind(self, offset: Offset) -> Place:
+        """Return the place that is `offset` bytes further."""
+        return Place(self.memory, None if self.offset is None or offset is None else self.offset + offset)
+
 
 class Code:
     """The instructions of a function, read once."""
@@ -51,12 +56,14 @@ class Code:
         self._in_front: dict[int, tuple[int, int]] = {}  # a load -> its block, and how many steps come first
         self._blocks: dict[int, list[Step]] = {}
         self._touched: dict[int, dict[int, list[tuple[int, Step]]]] = {}
+        self._layout = llvm.create_target_data(function.module.data_layout)
         for block in function.blocks:
             steps = self._blocks[hash(block)] = list[Step]()
             for x in block.instructions:
                 operands = list(x.operands)
                 numbers = [hash(y) for y in operands]
                 self.values.update(zip(numbers, operands, strict=True))
+                self.values[hash(x)] = x
                 steps.append(step := Step(hash(x), x.opcode, numbers, x))
                 if step.opcode == "load":
                     self._in_front[step.value] = hash(block), len(steps) - 1
@@ -97,24 +104,66 @@ class Code:
         offset = None if step.opcode == "phi" else offset
         return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
 
+    def bytes_of(self, value: Any) -> int:
+        """Return how many bytes a value takes in memory."""
+        return self._layout.get_abi_size(value.type)
+
+    def slots(self, value: Any) -> set[int]:
+        """Return wherever in a value an address may lie, in bytes from its beginning."""
+        is_void = value.type.type_kind == llvm.TypeKind.void
+        return set() if is_void else set(range(0, self.bytes_of(value), ADDRESS_BYTES))
+
+    def parts(self, step: Step, held: Mapping[int, set[int]]) -> set[int]:
+        """Return where an address lies in the result of a step; `held`: where it lies in its operands.
+
+        A struct of an array has the address of its elements behind two of objects that own them.
+        """
+        of_operands = [held.get(x, set[int]()) for x in step.operands]
+        if step.opcode in ("phi", "select", "freeze"):
+            return set().union(*of_operands)
+        if step.opcode not in ("insertvalue", "extractvalue"):
+            return self.slots(step.text)
+        struct = self.values[step.operands[0]]
+        field = self.values[step.operands[1]] if step.opcode == "insertvalue" else step.text
+        begin = self._begin(step, struct.type)
+        end = begin + self.bytes_of(field)
+        if step.opcode == "extractvalue":
+            return {x - begin for x in of_operands[0] if begin <= x < end}
+        return {x for x in of_operands[0] if not begin <= x < end} | {x + begin for x in of_operands[1]}
+
+    def _begin(self, step: Step, struct: Any) -> int:
+        """Return where the field of a struct, or of one in it, begins that a step reads or replaces."""
+        found = _INDICES.search(str(step.text).partition(", !")[0])
+        begin = 0
+        for index in map(int, found[1].split(",")[1:]) if found else ():
+            elements = list(struct.elements)
+            if struct.is_struct:
+                begin += self._layout.get_element_offset(struct, index)
+                struct = elements[index]
+            else:
+                struct = elements[0]
+                begin += index * self._layout.get_abi_size(struct)
+        return begin
+
     def is_on_stack(self, memory: int) -> bool:
         """Return whether memory is the function's own, on its stack."""
         step = self.step(memory)
         return step is not None and step.opcode == "alloca"
 
-    def stored_before(self, load: Step, left: Mapping[int, set[Place]]) -> set[int] | None:
+    def stored_before(self, load: Step, left: Mapping[int, set[Place]]) -> set[tuple[int, int]] | None:
         """Return the last stored values that a load from the stack may find; None where that is open.
 
-        LLVM gives one place on the stack to several variables, one after the other. `left`: the places where
-        calls leave an address, each of which stands for it; UNKNOWN: for what other calls may leave there.
+        Each has how far into it the load begins. LLVM gives one place on the stack to several variables, one
+        after the other. `left`: the places where calls leave an address, each of which stands for it;
+        UNKNOWN: for what other calls may leave there.
         """
         there = self.places(load.operands[0])
-        if len(there) != 1:
+        if len(there) != 1 or self.bytes_of(load.text) > ADDRESS_BYTES:
             return None
         (place,) = there
         if place.offset is None or not self.is_on_stack(place.memory):
             return None
-        found: set[int] = set()
+        found: set[tuple[int, int]] = set()
         todo, seen = [self._in_front[load.value]], set[int]()
         for block, end in todo:  # which grows
             for number, step in reversed(self._touching(place.memory).get(block, [])):
@@ -144,21 +193,25 @@ class Code:
 
     def _effect(
         self, place: Place, step: Step, left: Mapping[int, set[Place]]
-    ) -> tuple[set[int], bool] | None:
+    ) -> tuple[set[tuple[int, int]], bool] | None:
         """Return the values that a step may leave at a place, and whether none from before it is left."""
         if step.opcode == "store":
-            there = self.places(step.operands[1])
-            if there == {place}:
-                return {step.operands[0]}, True
-            is_open = any(x.meets(place) for x in there) or _SEVERAL.search(str(step.text))
-            return None if is_open else (set(), False)
+            size = self.bytes_of(self.values[step.operands[0]])
+            there = [x.offset for x in self.places(step.operands[1]) if x.memory == place.memory]
+            into = {None if x is None or place.offset is None else place.offset - x for x in there}
+            if not any(x is None or 0 <= x < size for x in into):
+                return set(), False
+            first = into.pop()
+            if first is None or into or len(self.places(step.operands[1])) > 1:
+                return None
+            return {(step.operands[0], first)}, True
         name = self.function(step.operands[-1]) or ""
         if name.startswith("llvm.lifetime."):
             return set(), "start" in name
         here = left.get(step.value, ())
         if place in here:
-            return {step.value}, True
-        return {UNKNOWN, *(step.value for x in here if x.meets(place))}, False
+            return {(step.value, 0)}, True
+        return {(UNKNOWN, 0), *((step.value, 0) for x in here if x.meets(place))}, False
 
     def is_own(self, memory: int) -> bool:
         """Return whether memory is the function's own, or where one of its arguments points."""

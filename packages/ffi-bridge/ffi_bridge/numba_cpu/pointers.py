@@ -93,7 +93,7 @@ class _Walk:
 
     def __init__(self, followed: Followed, code: Code) -> None:
         self._followed, self._code, self._fate = followed, code, Fate()
-        self._addresses: set[int] = set()
+        self._held: dict[int, set[int]] = {}  # values that have it, and where in each, in bytes
         self._places: set[Place] = set()
         self._left_by: dict[int, set[Place]] = {}  # by calls, which stand for the address there
         self._now: Step | None = None
@@ -101,10 +101,10 @@ class _Walk:
 
     def run(self, argument: int, offset: Offset, is_inside: bool) -> Fate:
         root = self._code.arguments[argument]
-        if is_inside:
+        if is_inside or offset is None:
             self._places.add(Place(root, offset))
         else:
-            self._addresses.add(root)
+            self._held[root] = {offset}
         found = 0
         while found != (found := self._count()):
             for step in self._code.steps:
@@ -113,7 +113,7 @@ class _Walk:
 
     def _count(self) -> int:
         """Return how much is known of the address, which only grows."""
-        return sum(map(len, (self._addresses, self._places, self._referring, *self._left_by.values())))
+        return sum(map(len, (*self._held.values(), self._places, self._referring, *self._left_by.values())))
 
     def _take(self, step: Step) -> None:
         value, opcode, operands = step.value, step.opcode, step.operands
@@ -122,33 +122,44 @@ class _Walk:
             self._call(value, operands)
         elif opcode == "store":
             self._write(operands[1])
-            if operands[0] in self._addresses:
-                self._keep(self._code.places(operands[1]))
+            at = self._held.get(operands[0], ())
+            self._keep({x.behind(y) for x in self._code.places(operands[1]) for y in at})
             if self._reaches(operands[0]):
                 self._refer(self._code.places(operands[1]))
         elif opcode in ("load", "trunc") and _NARROW.search(str(step.text)):
             return
         elif opcode == "load":
-            stored = self._code.stored_before(step, self._left_by)
-            if stored is None:
-                found = any(x.meets(y) for x in self._code.places(operands[0]) for y in self._places)
-            else:
-                found = not stored.isdisjoint(self._addresses | self._left_by.keys())
-            if found:
-                self._addresses.add(value)
+            self._hold(value, self._loaded(step))
             if any(x.memory in self._referring for x in self._code.places(operands[0])):
                 self._fate.lost.add("memory that refers to memory")
         elif opcode in ("atomicrmw", "cmpxchg"):
             self._write(operands[0])
-            if self._addresses.intersection(operands[1:]):
+            if not self._held.keys().isdisjoint(operands[1:]):
                 self._fate.lost.add("an atomic operation")
-        elif self._addresses.intersection(operands):
+        elif opcode in ("insertvalue", "insertelement", "ptrtoint") and any(map(self._reaches, operands)):
+            self._fate.lost.add("memory that refers to memory")
+        elif not self._held.keys().isdisjoint(operands):
             self._fate.returned |= opcode == "ret"
-            if opcode not in _OTHERS:
-                self._addresses.add(value)
+            if opcode not in _OTHERS:  # `ret` has no result
+                self._hold(value, self._code.parts(step, self._held))
+
+    def _hold(self, value: int, where: set[int]) -> None:
+        if where:
+            self._held.setdefault(value, set()).update(where)
+
+    def _loaded(self, load: Step) -> set[int]:
+        """Return where the address lies in what is loaded."""
+        stored = self._code.stored_before(load, self._left_by)
+        if stored is not None:
+            is_found = any(x in self._left_by or at in self._held.get(x, ()) for x, at in stored)
+            return {0} if is_found else set()
+        inside, size = self._inside(load.operands[0]), self._code.bytes_of(load.text)
+        if None in inside:
+            return self._code.slots(load.text)
+        return {x for x in inside if x is not None and 0 <= x < size}
 
     def _write(self, address: int) -> None:
-        if address in self._addresses:
+        if address in self._held:
             certain = self._is_this_alone(address, set())
             self._fate.stored |= certain
             self._fate.maybe_stored |= not certain
@@ -158,8 +169,8 @@ class _Walk:
         step = self._code.step(value)
         if value in seen or self._code.is_nothing(value):
             return True
-        if value not in self._addresses or step is None:
-            return value in self._addresses
+        if value not in self._held or step is None:
+            return value in self._held
         if step.opcode == "load":
             return self._is_loaded_alone(step, seen | {value})
         seen.add(value)
@@ -171,7 +182,7 @@ class _Walk:
     def _is_loaded_alone(self, load: Step, seen: set[int]) -> bool:
         stored = self._code.stored_before(load, self._left_by)
         if stored is not None:
-            return all(x in self._left_by or self._is_this_alone(x, seen) for x in stored)
+            return all(x in self._left_by or self._is_this_alone(x, seen) for x, _ in stored)
         return not any(self._code.is_on_stack(x.memory) for x in self._code.places(load.operands[0]))
 
     def _inside(self, address: int) -> list[Offset]:
@@ -220,13 +231,14 @@ class _Walk:
         if kind is not None:
             self._write(given[writers[kind]])
         if kind in _WRITERS:
-            if "memset" not in name and self._inside(given[1]):
-                self._keep({x._replace(offset=None) for x in self._code.places(given[0])})
+            if "memset" not in name:
+                inside = self._inside(given[1])
+                self._keep({x.behind(y) for x in self._code.places(given[0]) for y in inside})
         elif _STORES.search(name):
-            if self._addresses.intersection(given[:1] if kind else given):
+            if not self._held.keys().isdisjoint(given[:1] if kind else given):
                 self._fate.lost.add(name)
-        elif self._addresses.intersection(given) and not _LOADS.search(name):
-            self._addresses.add(value)
+        elif not self._held.keys().isdisjoint(given) and not _LOADS.search(name):
+            self._hold(value, self._code.slots(self._code.values[value]))
 
     def _enter(self, callee: str | None, given: list[int], value: int) -> None:
         """Follow the address into a function that is called with it, or with memory where it lies."""
@@ -234,25 +246,20 @@ class _Walk:
             if any(x.memory in self._referring for x in self._code.places(operand)):
                 self._fate.lost.add("memory that refers to memory")
             fates = [self._of_callee(callee, number, offset, True) for offset in self._inside(operand)]
-            if operand in self._addresses:
-                fates.append(self._of_callee(callee, number, 0, False))
+            fates += [self._of_callee(callee, number, at, False) for at in self._held.get(operand, ())]
             for fate in fates:
                 self._fate.stored |= fate.stored
                 self._fate.maybe_stored |= fate.maybe_stored
                 self._fate.lost |= fate.lost
                 if fate.returned:
-                    self._addresses.add(value)
+                    self._hold(value, self._code.slots(self._code.values[value]))
                 for place in self._left(given, fate):
                     self._keep({place})
 
     def _left(self, given: list[int], fate: Fate) -> Iterator[Place]:
         """Yield the places where a function that is called has left the address."""
         for argument, offset in fate.kept:
-            for at in self._code.places(given[argument]):
-                if offset is None or at.offset is None:
-                    yield Place(at.memory, None)
-                else:
-                    yield Place(at.memory, at.offset + offset)
+            yield from (at.behind(offset) for at in self._code.places(given[argument]))
 
     def _of_callee(self, callee: str | None, number: int, offset: Offset, is_inside: bool) -> Fate:
         if callee is None:
