@@ -198,7 +198,7 @@ def iterators(x, y):
         y[place[0]] += element + columns.flat[place[1]]
     for i, j in np.ndindex(columns.shape):
         y[i] += columns[i, j]
-    for row, back in zip(square, square[::-1]):
+    for row, back in zip(square, square[::-1]):  # noqa: B905
         y[1] += row[0] * back[1]
 
 
