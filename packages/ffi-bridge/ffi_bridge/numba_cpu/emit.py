@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,53 @@ from ffi_bridge.numba_cpu.internals import (
     SET_CHUNK_SIZE,
     SET_NUM_THREADS,
     CompileResult,
-    Signature,
     array_value,
     as_dtype,
 )
 from ffi_bridge.numba_cpu.isolation import Watched
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.parallel_region import arrive
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """A parameter of the kernel, and its buffer; `batched`: for which batch levels that has an axis."""
+
+    name: str
+    kind: Any  # of an array, or of the number that is read from it
+    batched: tuple[bool, ...]
+    buffer: Buffer
+
+    @property
+    def ndim(self) -> int:
+        return self.kind.ndim if isinstance(self.kind, types.Array) else 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(as_dtype(self.kind.dtype if isinstance(self.kind, types.Array) else self.kind))
+
+    def size(self, builder: Any, outer: int = 0) -> Any:
+        """Emit the bytes of the elements for one index of each of the `outer` outermost axes."""
+        size: Any = ir.Constant(I64, self.dtype.itemsize)
+        for extent in self.buffer.dims[outer:]:
+            size = builder.mul(size, extent)
+        return size
+
+    def advance(self, builder: Any, pointer: Any, index: Any, level: int) -> Any:
+        """Emit the address of element `index` along a batch level; `pointer` where the axis is missing."""
+        if not self.batched[level]:
+            return pointer
+        stride = self.size(builder, sum(self.batched[: level + 1]))
+        return builder.gep(pointer, [builder.mul(index, stride)])
+
+    def value(self, context: Any, builder: Any, data: Any) -> Any:
+        """Emit Numba's struct of a C-contiguous array over `data`, or the number that is there."""
+        if not isinstance(self.kind, types.Array):
+            place = builder.bitcast(data, context.get_data_type(self.kind).as_pointer())
+            return context.unpack_value(builder, self.kind, place)
+        outer = sum(self.batched)
+        strides = [self.size(builder, outer + axis + 1) for axis in range(self.ndim)]
+        return array_value(builder, context, self.kind, data, self.buffer.dims[outer:], strides)
 
 
 def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
@@ -44,35 +84,35 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     frame = begin_handler(module, name)
     builder = frame.builder
     return_if_interrupted(frame)
-    signature: Signature = compiled.signature
-    kinds = buffer_types(signature.args)
-    buffers = _checked_buffers(frame, kinds, layout)
-    sizes = [_size(builder, kind, x.dims) for kind, x in zip(kinds, buffers, strict=True)]
-    for buffer, size in list(zip(buffers, sizes, strict=True))[layout.num_inputs :]:
-        prefer_huge_pages(builder, buffer.data, size)
-    copies = InputCopies(frame, layout.kernel)
+    arguments = _checked_arguments(frame, buffer_types(compiled.signature.args), layout)
+    sizes = [x.size(builder) for x in arguments]
+    outputs = slice(layout.num_inputs, None)
+    for argument, size in zip(arguments[outputs], sizes[outputs], strict=True):
+        prefer_huge_pages(builder, argument.buffer.data, size)
+    copies, canaries, watched = InputCopies(frame, layout.kernel), Canaries(frame, layout.kernel), None
     if layout.guarded:
-        read = zip(layout.names, buffers, sizes, strict=True)
-        copies.keep((name, buffer.data, size) for name, buffer, size in read if name in layout.read)
-    canaries = Canaries(frame, layout.kernel)
-    if layout.guarded:
-        data = canaries.around_outputs(layout.names, [x.data for x in buffers], sizes, layout.num_inputs)
-        buffers = [replace(buffer, data=place) for buffer, place in zip(buffers, data, strict=True)]
-    if threading is None:
-        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers, copies)
-        canaries.check()
-        copies.check()
-        frame.leave()
-    else:
-        watched = _watched(builder, kinds, layout, buffers, sizes) if layout.guarded else None
+        read = zip(arguments, sizes, strict=True)
+        copies.keep((x.name, x.buffer.data, size) for x, size in read if x.name in layout.read)
+        given = [x.buffer.data for x in arguments]
+        moved = canaries.around_outputs(layout.names, given, sizes, layout.num_inputs)
+        arguments = [
+            replace(x, buffer=replace(x.buffer, data=place))
+            for x, place in zip(arguments, moved, strict=True)
+        ]
+    if threading is not None:
+        if layout.guarded:
+            of_outputs = zip(arguments[outputs], sizes[outputs], strict=True)
+            places = [(x.buffer.data, size, x.dtype.itemsize) for x, size in of_outputs]
+            watched = Watched.of(builder, layout.names[outputs], places)
         _enter(frame, threading, NULL if watched is None else watched.table)
-        before = count_recorded(builder, threading.slot)
-        _call_over_batch(frame, context, compiled.fndesc, signature, layout, buffers, copies)
-        canaries.check()
-        copies.check()
-        if watched is not None:
-            watched.check(frame, layout.kernel)
-        frame.leave()
+    before = None if threading is None else count_recorded(builder, threading.slot)
+    _call_over_batch(frame, compiled, layout, arguments, copies)
+    canaries.check()
+    copies.check()
+    if watched is not None:
+        watched.check(frame, layout.kernel)
+    frame.leave()
+    if threading is not None:
         after = count_recorded(builder, threading.slot)
         with builder.if_then(builder.icmp_unsigned("!=", before, after), likely=False):
             builder.ret(describe_recorded(frame, context, threading.slot))
@@ -83,52 +123,23 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     return address
 
 
-def _checked_buffers(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[Buffer]:
-    """Emit checks of every buffer's rank, dtype and batch extents; return the buffers, inputs first."""
-    known, counts = DTYPES | HALF_DTYPES, (layout.num_inputs, len(layout.names) - layout.num_inputs)
-    tokens = int(layout.ordered)
-    operands, results = (
-        frame.buffers(side, count + tokens)[:count]
-        for side, count in zip(("args", "rets"), counts, strict=True)
-    )
-    buffers = [
-        frame.buffer(pointer, _ndim(kind) + sum(batched), known[_dtype(kind)], name)
-        for pointer, kind, batched, name in zip(
-            operands + results, kinds, layout.batched, layout.names, strict=True
-        )
-    ]
-    sizes = buffers[-1].dims[: layout.levels]
-    for buffer, batched, name in zip(buffers, layout.batched, layout.names, strict=True):
-        own = (size for size, has_axis in zip(sizes, batched, strict=True) if has_axis)
-        for found, expected in zip(buffer.dims, own, strict=False):
-            frame.require("==", found, expected, f"expected the outputs' batch size for '{name}'")
-    return buffers
-
-
-def _dtype(kind: Any) -> np.dtype[Any]:
-    """Return the dtype of a buffer, from which an array or a number is made."""
-    return np.dtype(as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
-
-
-def _ndim(kind: Any) -> int:
-    return kind.ndim if isinstance(kind, types.Array) else 0
-
-
-def _size(builder: Any, kind: types.Type, shape: tuple[Any, ...]) -> Any:
-    """Emit the bytes that a buffer of this shape takes."""
-    size: Any = ir.Constant(I64, _dtype(kind).itemsize)
-    for extent in shape:
-        size = builder.mul(size, extent)
-    return size
-
-
-def _watched(
-    builder: Any, kinds: Sequence[types.Type], layout: Layout, buffers: Sequence[Buffer], sizes: Sequence[Any]
-) -> Watched:
-    """Emit the table of outputs in which the shares of parallel regions are isolated."""
-    found = list(zip(layout.names, kinds, buffers, sizes, strict=True))[layout.num_inputs :]
-    places = [(buffer.data, size, _dtype(kind).itemsize) for _, kind, buffer, size in found]
-    return Watched.of(builder, [name for name, *_ in found], places)
+def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[_Argument]:
+    """Emit checks of every buffer's rank, dtype and batch extents; return the arguments, inputs first."""
+    known, tokens = DTYPES | HALF_DTYPES, int(layout.ordered)
+    inputs, outputs = layout.num_inputs, len(layout.names) - layout.num_inputs
+    pointers = frame.buffers("args", inputs + tokens)[:inputs]
+    pointers += frame.buffers("rets", outputs + tokens)[:outputs]
+    arguments = list[_Argument]()
+    for pointer, *parts in zip(pointers, layout.names, kinds, layout.batched, strict=True):
+        bare = _Argument(*parts, Buffer(None, ()))
+        rank = bare.ndim + sum(bare.batched)
+        arguments.append(replace(bare, buffer=frame.buffer(pointer, rank, known[bare.dtype], bare.name)))
+    sizes = arguments[-1].buffer.dims[: layout.levels]
+    for x in arguments:
+        own = (size for size, has_axis in zip(sizes, x.batched, strict=True) if has_axis)
+        for found, expected in zip(x.buffer.dims, own, strict=False):
+            frame.require("==", found, expected, f"expected the outputs' batch size for '{x.name}'")
+    return arguments
 
 
 def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
@@ -158,75 +169,35 @@ def _kept(builder: Any, get: str, put: str) -> Callable[[], object]:
 
 def _call_over_batch(
     frame: Frame,
-    context: Any,
-    descriptor: Any,
-    signature: Signature,
+    compiled: CompileResult,
     layout: Layout,
-    buffers: list[Buffer],
+    arguments: Sequence[_Argument],
     copies: InputCopies,
 ) -> None:
     """Call the kernel once for every element of the batch levels, as nested loops.
 
     What it may write to is copied for each call, since it must find an input of all elements as it was.
     """
-    builder, kinds = frame.builder, buffer_types(signature.args)
-    data = [buffer.data for buffer in buffers]
+    builder, context, signature = frame.builder, compiled.target_context, compiled.signature
+    data = [x.buffer.data for x in arguments]
     rooms: dict[int, tuple[Any, Any]] = {}
     for i in map(layout.names.index, layout.copied):
-        size = _size(builder, kinds[i], buffers[i].dims[len(buffers[i].dims) - _ndim(kinds[i]) :])
+        size = arguments[i].size(builder, sum(arguments[i].batched))
         rooms[i] = copies.room(layout.names[i], size), size
     with ExitStack() as loops:
         for level in range(layout.levels):
-            index = loops.enter_context(count_to(builder, buffers[-1].dims[level]))
-            data = [
-                _advance(builder, pointer, index, kinds[i], buffers[i], layout, i, level)
-                for i, pointer in enumerate(data)
-            ]
+            index = loops.enter_context(count_to(builder, arguments[-1].buffer.dims[level]))
+            data = [x.advance(builder, place, index, level) for x, place in zip(arguments, data, strict=True)]
         for i, (room, size) in rooms.items():
             call_c(builder, "memcpy", POINTER, [room, data[i], size])
             data[i] = room
-        values = iter(
-            _value(context, builder, kind, pointer, buffer.dims[len(buffer.dims) - _ndim(kind) :])
-            for kind, pointer, buffer in zip(kinds, data, buffers, strict=True)
-        )
+        values = iter([x.value(context, builder, place) for x, place in zip(arguments, data, strict=True)])
         # What is left out of a call has no value: the kernel has its constant.
         given = [None if isinstance(kind, types.Omitted) else next(values) for kind in signature.args]
-        function = context.declare_function(builder.module, descriptor)
+        function = context.declare_function(builder.module, compiled.fndesc)
         status, _ = context.call_conv.call_function(
             builder, function, signature.return_type, signature.args, given
         )
         with builder.if_then(status.is_error, likely=False):
             frame.leave()
             builder.ret(describe_exception(frame, context, status, layout.kernel))
-
-
-def _advance(
-    builder: Any,
-    pointer: Any,
-    index: Any,
-    kind: types.Type,
-    buffer: Buffer,
-    layout: Layout,
-    argument: int,
-    level: int,
-) -> Any:
-    """Emit the address of element `index` along a batch level; `pointer` where the axis is missing."""
-    batched = layout.batched[argument]
-    if not batched[level]:
-        return pointer
-    axis = sum(batched[:level])
-    stride = _size(builder, kind, buffer.dims[axis + 1 :])
-    return builder.gep(pointer, [builder.mul(index, stride)])
-
-
-def _value(context: Any, builder: Any, kind: types.Type, data: Any, shape: tuple[Any, ...]) -> Any:
-    """Emit Numba's struct of a C-contiguous array over `data`, or the number that is there."""
-    if not isinstance(kind, types.Array):
-        place = builder.bitcast(data, context.get_data_type(kind).as_pointer())
-        return context.unpack_value(builder, kind, place)
-    strides: list[Any] = []
-    stride: Any = ir.Constant(I64, _dtype(kind).itemsize)
-    for extent in reversed(shape):
-        strides.insert(0, stride)
-        stride = builder.mul(stride, extent)
-    return array_value(builder, context, kind, data, shape, strides)
