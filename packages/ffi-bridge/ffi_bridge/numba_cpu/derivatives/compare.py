@@ -17,6 +17,7 @@ from ffi_bridge.numba_cpu.derivatives.mode import Buffer, Mode
 
 # How far differences may be off, relative to the derivative: more than they are, and less than an error is.
 TOLERANCE: Final = 1e-3
+_SIDES: Final = {"ahead": "step", "behind": "-step"}
 
 
 def comparison(buffers: Sequence[Buffer], mode: Mode) -> list[str]:
@@ -42,7 +43,7 @@ def comparison(buffers: Sequence[Buffer], mode: Mode) -> list[str]:
         *(line for x in buffers if x.is_output for line in _beside(x, inputs)),
         "known = True",
         "try:",
-        *(f"    {_call(buffers, inputs, side)}" for side in ("ahead", "behind")),
+        *(f"    {_call(buffers, inputs, side)}" for side in _SIDES),
         "except Exception:",
         "    known = False",
         "if known:",
@@ -71,20 +72,15 @@ def _largest(function: str, names: Sequence[str]) -> str:
 
 
 def _beside(output: Buffer, moved: Sequence[str]) -> list[str]:
-    begun = {"ahead": "step", "behind": "-step"}
+    """Return lines that begin an output on either side as the kernel finds it."""
+    begun, name = output.begins or output.name, output.name
     return [
-        f"{side}__{output.name} = "
-        + (
-            f"_moved_({output.begins}, way__{output.begins}, {step})"
-            if output.begins in moved
-            else f"np.copy({output.begins or output.name})"
-        )
-        for side, step in begun.items()
+        f"{side}__{name} = " + (_step_of(begun, side) if begun in moved else f"np.copy({begun})")
+        for side in _SIDES
     ]
 
 
 def _call(buffers: Sequence[Buffer], moved: Sequence[str], side: str) -> str:
-    step = {"ahead": "step", "behind": "-step"}[side]
     shared = {x.begins: x.name for x in buffers if x.begins}
     given = []
     for x in buffers:
@@ -92,37 +88,33 @@ def _call(buffers: Sequence[Buffer], moved: Sequence[str], side: str) -> str:
         if x.is_output or x.name in shared:
             value = f"{side}__{shared.get(x.name, x.name)}"
         elif x.name in moved:
-            value = f"_moved_({x.name}, way__{x.name}, {step})"
+            value = _step_of(x.name, side)
         given.append(f"{x.name}={value}{'[()]' if x.is_number else ''}")
     return f"_kernel_({', '.join(given)})"
+
+
+def _step_of(name: str, side: str) -> str:
+    return f"_moved_({name}, way__{name}, {_SIDES[side]})"
 
 
 @numba.njit
 def _direction(x: Any) -> Any:
     """Return a direction without zeros, the same at every call."""
-    found = np.empty_like(x)
-    flat = found.reshape(x.size)
-    for i in range(x.size):
-        flat[i] = 1 + 0.5 * np.sin(7.0 * i)
-    return found
+    return (1 + 0.5 * np.sin(7.0 * np.arange(x.size))).astype(x.dtype).reshape(x.shape)
 
 
 @numba.njit
 def _moved(x: Any, way: Any, step: Any) -> Any:
     """Return x + step * way."""
-    found = np.empty_like(x)
-    flat, start, along = found.reshape(x.size), x.reshape(x.size), way.reshape(x.size)
-    for i in range(x.size):
-        flat[i] = start[i] + step * along[i]
-    return found
+    return (x.reshape(x.size) + step * way.reshape(x.size)).astype(x.dtype).reshape(x.shape)
 
 
 @numba.njit
 def _size(x: Any) -> float:
     """Return the largest magnitude of an element."""
-    found, flat = 0.0, x.reshape(x.size)
-    for i in range(x.size):
-        found = max(found, abs(np.float64(flat[i])))
+    found = 0.0
+    for element in x.reshape(x.size):
+        found = max(found, abs(np.float64(element)))  # not np.max: a NaN is passed over
     return found
 
 
@@ -135,12 +127,8 @@ def _epsilon(x: Any) -> float:
 @numba.njit
 def _product(x: Any, y: Any) -> Any:
     """Return the sum of products of elements, and that of their magnitudes."""
-    found, size, a, b = 0.0, 0.0, x.reshape(x.size), y.reshape(x.size)
-    for i in range(x.size):
-        term = np.float64(a[i]) * np.float64(b[i])
-        found += term
-        size += abs(term)
-    return np.array([found, size])
+    terms = x.reshape(x.size).astype(np.float64) * y.reshape(y.size)
+    return np.array([terms.sum(), np.abs(terms).sum()])
 
 
 @numba.njit
