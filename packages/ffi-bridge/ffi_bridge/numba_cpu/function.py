@@ -40,36 +40,30 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
         given = [f"{name}={name}" for name in inputs]
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
-    call = f"_called_({', '.join(given)})"
-    text = f"def _written_({', '.join([*inputs, *outs])}): _store_({call}, ({', '.join(outs)},))"
-    scope = {"_called_": called, "_store_": store}
+    lines = [
+        f"def _written_({', '.join([*inputs, *outs])}):",
+        f"    _found_ = _checked_(_called_({', '.join(given)}), ({', '.join(outs)},))",
+        *(f"    _write_(_found_[{i}], {out})" for i, out in enumerate(outs)),
+    ]
+    text, scope = "\n".join(lines), {"_called_": called, "_checked_": checked, "_write_": _write}
     kernel: Any = written(plain.__name__, text, scope, f"what {plain.__name__} returns")
     return kernel if plain is function else numba.njit(kernel)
 
 
-def store(returned: Any, outs: Any) -> None:
-    """Store a value, or one of a tuple in each output."""
+def checked(returned: Any, outs: Any) -> tuple[Any, ...]:
+    """Return the results of a function as a tuple; raise KernelTypeError unless each fits its output."""
     values = returned if isinstance(returned, tuple) else (returned,)
     if problem := _mismatch(numba.typeof(values), numba.typeof(outs)):
         raise KernelTypeError(problem)
-    for value, out in zip(values, outs, strict=True):
-        _write(value, out)
+    return values
 
 
-@overload(store, strict=False)
-def _store(returned: Any, outs: Any) -> Any:
-    if not isinstance(returned, types.BaseTuple):
-        return lambda returned, outs: store((returned,), outs)
-    if problem := _mismatch(returned, outs):
+@overload(checked, strict=False)
+def _checked(returned: Any, outs: Any) -> Callable[..., Any]:
+    is_tuple = isinstance(returned, types.BaseTuple)
+    if problem := _mismatch(returned if is_tuple else (returned,), outs):
         raise KernelTypeError(problem)
-    if len(outs) == 1:
-        return lambda returned, outs: _write(returned[0], outs[0])
-
-    def one_after_another(returned: Any, outs: Any) -> None:
-        _write(returned[0], outs[0])
-        store(returned[1:], outs[1:])
-
-    return one_after_another
+    return (lambda returned, outs: returned) if is_tuple else (lambda returned, outs: (returned,))
 
 
 def _mismatch(returned: Any, outs: Any) -> str:

@@ -148,7 +148,7 @@ class _Walk:
             self._held.setdefault(value, set()).update(where)
 
     def _loaded(self, load: Step) -> set[int]:
-        """Return where the address lies in what is loaded."""
+        """Return where the address lies in a loaded value."""
         stored = self._code.stored_before(load, self._left_by)
         if stored is not None:
             is_found = any(x in self._left_by or at in self._held.get(x, ()) for x, at in stored)

@@ -168,7 +168,7 @@ def _slot(kind: types.Type, buffer: Buffer, buffers: Sequence[Buffer]) -> Slot:
     begins = next((i for i, x in enumerate(buffers) if x.name == buffer.begins), None)
     passed = "" if isinstance(kind, types.Array) else argument_type(kind)
     dtype = np.dtype(as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
-    return Slot(kind, dtype, buffer.is_output, passed, begins)
+    return Slot(kind, dtype, passed, begins)
 
 
 def _parse(kernel: str, text: str) -> None:

@@ -76,7 +76,7 @@ def _update(self: Any, loop_indices: Sequence[Any], name: Any) -> None:
 
 
 def _by_horner(other: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that emits an element's address: of contiguous arrays here, or else by `other`."""
+    """Return a function that emits an element's address: by Horner's rule where an array is contiguous."""
 
     def address(
         context: Any,

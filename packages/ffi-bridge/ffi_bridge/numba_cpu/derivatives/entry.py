@@ -42,7 +42,6 @@ class Slot(NamedTuple):
 
     kind: types.Type
     dtype: np.dtype[Any]
-    is_output: bool
     passed: str = ""
     begins: int | None = None
 
@@ -61,11 +60,6 @@ class Slot(NamedTuple):
         return f"Float@{FLOATS[self.dtype]}" if self.is_active else "Integer"
 
 
-def shadows(mode: Mode) -> int:
-    """Return how many buffers the table has for an active one."""
-    return 2**mode.order
-
-
 def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool) -> str:
     """Return the functions as text; `kernel` is the name of the kernel's function.
 
@@ -73,12 +67,9 @@ def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool
     comparison; Enzyme says where it cannot know before.
     """
     options = ["i32 %runtime_activity"] if at_run_time else []
+    flags = [f"@{flag} = external global i32" for flag in _FLAGS]
     parts = [_primal(kernel, slots), *_first(slots, mode, options), _entry(slots, mode, options)]
-    return "\n".join([_DECLARED, *_flags(), *parts])
-
-
-def _flags() -> list[str]:
-    return [f"@{flag} = external global i32" for flag in _FLAGS]
+    return "\n".join([_DECLARED, *flags, *parts])
 
 
 def _extents(slots: Sequence[Slot]) -> list[str]:
@@ -90,9 +81,6 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
 
     An output that begins as an input is a buffer of its own, copied at the end.
     """
-    parameters = ["ptr %status"]
-    parameters += [f"ptr noalias noundef {_kind(x)} %b{i}" for i, x in enumerate(slots)]
-    parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     before, after, given = [], [], ["ptr %ret", "ptr %exc"]
     shared = {slot.begins: i for i, slot in enumerate(slots) if slot.begins is not None}
     for i, slot in enumerate(slots):
@@ -113,7 +101,7 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
             given += ["ptr null", "ptr null", f"i64 %size{i}", item, f"ptr {data}", *shape, *strides]
     return "\n".join(
         [
-            f"define internal void @primal({', '.join(parameters)}) noimplicitfloat {{",
+            f"define internal void @primal({_parameters(slots, 'noalias noundef')}) noimplicitfloat {{",
             "  %ret = alloca ptr",
             "  %exc = alloca ptr",
             *before,
@@ -124,6 +112,17 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
             "}",
         ]
     )
+
+
+def _parameters(slots: Sequence[Slot], marks: str, of_active: str = "b") -> str:
+    """Return the parameters of a function of addresses and extents; `of_active`: the buffers of one."""
+    given = [
+        f"ptr {marks} {_kind(slot)} %{x}{i}"
+        for i, slot in enumerate(slots)
+        for x in (of_active if slot.is_active else "b")
+    ]
+    extents = [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
+    return ", ".join(["ptr %status", *given, *extents])
 
 
 def _kind(slot: Slot) -> str:
@@ -150,12 +149,8 @@ def _first(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> list[st
     """Return the first derivative as a function, of which a second one is made; nothing otherwise."""
     if mode.order == 1:
         return []
-    parameters = ["ptr %status"]
-    for i, slot in enumerate(slots):
-        parameters += [f"ptr noalias {_kind(slot)} %{x}{i}" for x in ("bd" if slot.is_active else "b")]
-    parameters += [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
     return [
-        f"define internal void @first({', '.join(parameters)}) {{",
+        f"define internal void @first({_parameters(slots, 'noalias', 'bd')}) {{",
         *_loaded(),
         *_differentiate(mode, slots, [_CAREFUL, *options]),
         "  ret void",
@@ -190,7 +185,7 @@ def _entry(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> str:
     read("%status", "ptr")
     read("%careful", "i64")
     for i, slot in enumerate(slots):
-        for name in ("b", "d", "b.t", "d.t")[: shadows(mode) if slot.is_active else 1]:
+        for name in ("b", "d", "b.t", "d.t")[: 2**mode.order if slot.is_active else 1]:
             read(f"%{name}{i}", "ptr")
     for x in _extents(slots):
         read(x, "i64")
