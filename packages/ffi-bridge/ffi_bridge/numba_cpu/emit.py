@@ -130,10 +130,10 @@ def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout
     pointers = frame.buffers("args", inputs + tokens)[:inputs]
     pointers += frame.buffers("rets", outputs + tokens)[:outputs]
     arguments = list[_Argument]()
-    for pointer, *parts in zip(pointers, layout.names, kinds, layout.batched, strict=True):
-        bare = _Argument(*parts, Buffer(None, ()))
+    for pointer, name, kind, batched in zip(pointers, layout.names, kinds, layout.batched, strict=True):
+        bare = _Argument(name, kind, batched, Buffer(None, ()))
         rank = bare.ndim + sum(bare.batched)
-        arguments.append(replace(bare, buffer=frame.buffer(pointer, rank, known[bare.dtype], bare.name)))
+        arguments.append(replace(bare, buffer=frame.buffer(pointer, rank, known[bare.dtype], name)))
     sizes = arguments[-1].buffer.dims[: layout.levels]
     for x in arguments:
         own = (size for size, has_axis in zip(sizes, x.batched, strict=True) if has_axis)

@@ -16,7 +16,7 @@ from numba import types
 from ffi_bridge import debug
 from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
 from ffi_bridge.native.call import NativeCall
-from ffi_bridge.native.exact import Constants, contents
+from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.lowering import is_linearized, leave_results, results_left
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
@@ -72,7 +72,7 @@ class DifferentiableKernel(NumbaKernel):
         self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants
     ) -> Derivative:
         """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
-        key = (mode, tuple(ins), tuple(outs), _typed(constants), compared := debug.is_on())
+        key = (mode, tuple(ins), tuple(outs), constants, compared := debug.is_on())
         if key not in self._known:
             buffers = self._buffers(ins, outs)
             kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
@@ -175,11 +175,6 @@ class Derivative(NumbaKernel):
         return kind.copy(readonly=False) if is_shared else kind
 
 
-def _typed(constants: Constants) -> tuple[Any, ...]:
-    """Return a key of constants: True equals 1, and 0.0 equals -0.0, and are different constants."""
-    return contents(tuple(constants))
-
-
 def _call_of(
     kernel: DifferentiableKernel,
     outs: Sequence[Any],
@@ -191,7 +186,7 @@ def _call_of(
 
     A derivative leaves its kernel's outputs for it: the call, if it follows in the same block, takes them.
     """
-    return kernel, tuple(outs), tuple(levels), _typed(constants), tuple(operands)
+    return kernel, tuple(outs), tuple(levels), constants, tuple(operands)
 
 
 def _tangent(out: jax.ShapeDtypeStruct, call: NativeCall, dot: Any) -> Any:
