@@ -1,7 +1,5 @@
 """Check that tests reach enough: `covered.py FILE`, made by `coverage json`; ends with 1 if they do not."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ cosmic-ray makes the changes, in a copy of the repository. Prints every change t
 somebody to look at: some mean the same as the code before them, others are a test that is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

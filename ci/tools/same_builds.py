@@ -3,8 +3,6 @@
 usage: python ci/tools/same_builds.py FOLDER FOLDER
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reference is complete: every public name has an entry, or the build says which one has none."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

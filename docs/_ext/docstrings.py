@@ -1,7 +1,5 @@
 """Our docstrings as Napoleon takes them: what `Returns:` and `Source:` hold becomes fields."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

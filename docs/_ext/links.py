@@ -1,7 +1,5 @@
 """Look at a built site: every link and reference leads somewhere, and nothing is loaded from a network."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 They are written to `reference/operators` before Sphinx reads its sources, and are not part of git.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterable

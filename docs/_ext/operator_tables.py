@@ -1,11 +1,9 @@
 """Make tables of an operator's results: of tests, benchmarks and counters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from event_ops.discover import Operator
 from event_ops_harness.report.conformance import Ids, Matrix, matrix
@@ -24,7 +22,7 @@ class Results:
     counters: Mapping[str, Any]
 
     @classmethod
-    def read(cls, folder: Path) -> Results:
+    def read(cls, folder: Path) -> Self:
         """Read those of a results folder; catalog and counters that cannot be read count as empty."""
         files = read(folder).found
         found, measured = files["matrix"], files.get("catalog", {})

@@ -3,8 +3,6 @@
 They are written to `project` before Sphinx reads its sources, and are not part of git.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@
 `promise(number)`; where it tries more than once, it says so: `record_property("tried", 2000)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Make tables for the terminal, and write what was found as JSON with what the figures depend on."""
 
-from __future__ import annotations
-
 import datetime
 import functools
 import importlib.metadata

@@ -1,7 +1,5 @@
 """Put a revision of the repository into a folder of its own, for as long as it is measured."""
 
-from __future__ import annotations
-
 import compileall
 import os
 import subprocess

@@ -3,8 +3,6 @@
 In a file each is between two comments, `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

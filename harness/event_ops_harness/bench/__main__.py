@@ -5,8 +5,6 @@ NAME is that of a file in `suites`, whose docstring says what it measures; by de
 what figures depend on.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Calls of BrainEvent's functions that the catalog serves, each in a compiled loop, for benchmarks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final

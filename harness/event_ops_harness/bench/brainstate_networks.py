@@ -3,8 +3,6 @@
 Sizes and parameters are those of the papers, in the libraries' own units; `steps` of 0.1 ms are one call.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -5,8 +5,6 @@ program reads the clock before and after each of them. What it carries through t
 and results keeps XLA from moving an operator past a clock, and their arrays are updated in place as before.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Any

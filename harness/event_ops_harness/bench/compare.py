@@ -11,8 +11,6 @@ needs, there is an error, and the status is 2; with `--own-harness` BASE is meas
 FOLDER gets a file of each process, for `pytest-benchmark compare`.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

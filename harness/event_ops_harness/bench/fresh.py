@@ -1,7 +1,5 @@
 """Measure in fresh processes, in turns: each figure comes from a Python that has done nothing before."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Measure the members of a group in turns, once their values were compared."""
 
-from __future__ import annotations
-
 import functools
 import os
 import statistics

@@ -6,8 +6,6 @@ Source: of the eight schools, D. B. Rubin, Journal of Educational Statistics 6 (
 that are standard normal, times tau, as in A. Gelman et al., Bayesian Data Analysis (2013), 5.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Find who computes a case, our backends and rivals, and report one with the bytes that it must move."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any, Final
 

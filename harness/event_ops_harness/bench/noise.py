@@ -1,7 +1,5 @@
 """Say how much samples of times differ, how much of that may be noise, and how time grows with size."""
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics

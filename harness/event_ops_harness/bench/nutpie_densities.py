@@ -1,7 +1,5 @@
 """The same log-densities as models of PyMC, compiled with their gradients by nutpie."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Read the request of a run of a suite: options, which `__main__.py` adds, and selected tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

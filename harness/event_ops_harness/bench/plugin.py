@@ -12,8 +12,6 @@ member takes, with an interval by ranks, and `--benchmark-ratio-fail` fails what
         in_turns(MEMBERS, member)
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import statistics

@@ -3,8 +3,6 @@
 Here to be measured beside native handlers, and for nothing else.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Pair-based STDP as hand-written kernels, the baseline of kernels made of a rule."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

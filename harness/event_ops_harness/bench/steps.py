@@ -6,8 +6,6 @@ the cost of a call does not hide that of the kernel. Where that vector is large,
 it is called from Python: the loop would have to copy it.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping

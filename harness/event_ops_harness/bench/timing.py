@@ -1,7 +1,5 @@
 """Time rivals side by side in one process, in turns, so that a drifting machine hits all alike."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Count the bytes and operations of a call, and time the bandwidth of the STREAM triad."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os

@@ -12,8 +12,6 @@ The table in the package's folder is written whole, in a source checkout. Elsewh
 only, `--output` names a file; an operator reads it after `kernel.def_tuning(Path(folder))`.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

@@ -7,8 +7,6 @@ sizes. A backend has a row at a size if it beat the documented first one in ever
 density; of several such ones, that with the largest smallest lead.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

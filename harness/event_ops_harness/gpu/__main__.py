@@ -3,8 +3,6 @@
 Without a GPU nothing runs, and the exit status is 77: skipped, not passed.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json
@@ -17,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import jax
 from rich.console import Console
@@ -50,7 +48,7 @@ class Step:
     obstacle: str | None = None
 
     @classmethod
-    def sanitized(cls, tool: str) -> Step:
+    def sanitized(cls, tool: str) -> Self:
         """Return the step that runs the checked cases under a tool of compute-sanitizer."""
         options = "--target-processes", "all", "--tool", tool, "--error-exitcode", "9"
         words = (SANITIZER or "", *options, sys.executable, *PYTEST, *IN_PARALLEL, *CHECKED)

@@ -5,8 +5,6 @@ the code of the host. Kernels are launched as that code does it: the one for row
 blocks, into zeros where threads add to the output. Nothing is timed.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import importlib.util

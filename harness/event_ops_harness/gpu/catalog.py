@@ -5,8 +5,6 @@ the part of it in which the GPU works: where kernels are short, the rest goes to
 the bytes that must move, in what a device copy moves while the GPU works: above 1 where a case fits a cache.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Check the catalog on this machine's GPU and on an emulated one, and compare the outcomes, cell by cell."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

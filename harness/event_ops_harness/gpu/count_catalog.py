@@ -3,8 +3,6 @@
 Their PTX is executed on the CPU: no GPU is needed, nothing is timed, and each run writes the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,11 +1,9 @@
 """Count the work of operators' CUDA kernels by executing their PTX on the emulated GPU; nothing is timed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import jax
 
@@ -81,6 +79,59 @@ class Row:
         return rounded | {"excess": round(self.excess, 4)}
 
 
+@dataclass(frozen=True)
+class CountedLaunch:
+    """The counters of one launch, without its traces; `updated`: which of its buffers have atomics."""
+
+    counts: Counts
+    buffers: Sequence[Buffer]
+    updated: frozenset[int]
+    resources: Resources
+    shared: int
+
+    @classmethod
+    def of(cls, run: Counted, driver: EmulatedDriver) -> Self:
+        """Return the counters of a launch that the emulated GPU has made."""
+        # Kernels of Warp come as PTX alone, often of a newer version than that of an installed ptxas.
+        code = run.cubin.code or machine_code(
+            run.cubin, replace(driver, reads_ptx=False), run.launch.block[0]
+        )
+        return cls.of_launch(run.launch, resources_of(code, run.cubin.entry), run.shared)
+
+    @classmethod
+    def of_launch(cls, launch: Launch, resources: Resources, shared: int) -> Self:
+        """Return the counters of a counted launch, with the bytes of its dynamic shared memory."""
+        accesses, buffers = launch.accesses, launch.buffers.known
+        atomics = accesses[(accesses["kind"] == ATOMIC) & (accesses["space"] == GLOBAL)]
+        updated = frozenset(located(atomics, buffers)[1].tolist())
+        return cls(launch.counts, buffers, updated, resources, shared)
+
+    @property
+    def streamed(self) -> list[Traffic]:
+        """Return the arrays of which about each byte is asked for once, or read once and written once.
+
+        Those with atomics are left out: who updates single elements in any order streams nothing.
+        """
+        pairs = zip(self.counts.traffic, self.buffers, strict=False)  # traffic may end with "elsewhere"
+        return [
+            traffic
+            for i, (traffic, buffer) in enumerate(pairs)
+            if i not in self.updated and buffer.size >= STREAMED_BYTES
+            if buffer.size <= 2 * traffic.transfers.asked <= 4 * buffer.size
+        ]
+
+    @property
+    def occupancy(self) -> float:
+        """Return the part of a multiprocessor's warps that fit on it at a time."""
+        memory = self.resources.shared + self.shared
+        threads = self.counts.threads_per_block
+        return occupancy(H100.capability, threads, self.resources.registers, memory).fraction
+
+    def estimated_us(self, device: Device) -> float:
+        """Return an ESTIMATE of the duration in microseconds."""
+        return 1e6 * estimate(self.counts, self.resources, device, self.shared).seconds
+
+
 def cases_of(operator: Operator) -> list[Case]:
     """Return the operator's first benchmark case, and further ones whose traces fit into memory."""
     first, *others = operator.tagged(BENCHMARK)
@@ -144,59 +195,6 @@ def row_of(
         h100_us=sum(launch.estimated_us(H100) for launch in launches),
         h200_us=sum(launch.estimated_us(H200) for launch in launches),
     )
-
-
-@dataclass(frozen=True)
-class CountedLaunch:
-    """The counters of one launch, without its traces; `updated`: which of its buffers have atomics."""
-
-    counts: Counts
-    buffers: Sequence[Buffer]
-    updated: frozenset[int]
-    resources: Resources
-    shared: int
-
-    @classmethod
-    def of(cls, run: Counted, driver: EmulatedDriver) -> CountedLaunch:
-        """Return the counters of a launch that the emulated GPU has made."""
-        # Kernels of Warp come as PTX alone, often of a newer version than that of an installed ptxas.
-        code = run.cubin.code or machine_code(
-            run.cubin, replace(driver, reads_ptx=False), run.launch.block[0]
-        )
-        return cls.of_launch(run.launch, resources_of(code, run.cubin.entry), run.shared)
-
-    @classmethod
-    def of_launch(cls, launch: Launch, resources: Resources, shared: int) -> CountedLaunch:
-        """Return the counters of a counted launch, with the bytes of its dynamic shared memory."""
-        accesses, buffers = launch.accesses, launch.buffers.known
-        atomics = accesses[(accesses["kind"] == ATOMIC) & (accesses["space"] == GLOBAL)]
-        updated = frozenset(located(atomics, buffers)[1].tolist())
-        return cls(launch.counts, buffers, updated, resources, shared)
-
-    @property
-    def streamed(self) -> list[Traffic]:
-        """Return the arrays of which about each byte is asked for once, or read once and written once.
-
-        Those with atomics are left out: who updates single elements in any order streams nothing.
-        """
-        pairs = zip(self.counts.traffic, self.buffers, strict=False)  # traffic may end with "elsewhere"
-        return [
-            traffic
-            for i, (traffic, buffer) in enumerate(pairs)
-            if i not in self.updated and buffer.size >= STREAMED_BYTES
-            if buffer.size <= 2 * traffic.transfers.asked <= 4 * buffer.size
-        ]
-
-    @property
-    def occupancy(self) -> float:
-        """Return the part of a multiprocessor's warps that fit on it at a time."""
-        memory = self.resources.shared + self.shared
-        threads = self.counts.threads_per_block
-        return occupancy(H100.capability, threads, self.resources.registers, memory).fraction
-
-    def estimated_us(self, device: Device) -> float:
-        """Return an ESTIMATE of the duration in microseconds."""
-        return 1e6 * estimate(self.counts, self.resources, device, self.shared).seconds
 
 
 @contextmanager

@@ -4,8 +4,6 @@ The calls are those of the record, `harness/results/gpu_counters.json`, on numba
 figure by the one that was counted, or estimated, for the same call.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -1,7 +1,5 @@
 """Time work on a GPU by the benchmarks' clock, and record its kernels by JAX's profiler."""
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ The floor is `cuLaunchKernel` of the same kernel in a loop of machine code.
 # Warp's annotations are calls.
 # pyright: reportInvalidTypeForm=false
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import json

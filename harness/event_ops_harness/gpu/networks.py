@@ -4,8 +4,6 @@ They are timed as the workers of their benchmarks time them: a stretch after the
 counted. Rates are those of the last stretch, in spikes per neuron and second.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

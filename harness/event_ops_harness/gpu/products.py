@@ -4,8 +4,6 @@ A figure is the time in which the GPU works for one of many calls: kernels and c
 Shares are of the bandwidth of a device copy measured in the same run.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Write the page, and Markdown where asked, from a folder of results."""
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import sys

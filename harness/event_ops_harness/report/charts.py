@@ -1,7 +1,5 @@
 """The charts that a benchmark's groups allow: strips of many cases, curves, bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The conformance matrix: cells by operator, backend and property, with the reasons of what did not pass."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -113,6 +111,19 @@ class Matrix:
         return len({line.operator for line in self.lines})
 
 
+class Ids:
+    """Make HTML ids of names, each once."""
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+
+    def new(self, *names: str) -> str:
+        """Join `names`, without what an address cannot hold; number an id that was given before."""
+        text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
+        self._given[text] += 1
+        return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")
+
+
 def matrix(content: Mapping[str, Any], ids: Ids) -> Matrix:
     """Aggregate the cells of `matrix.json`; operators and properties stay in the order in which they come."""
     cells: list[Mapping[str, Any]] = content["cells"]
@@ -159,16 +170,3 @@ def _environments(
 def _name(cell: Mapping[str, Any]) -> str:
     parts = ("operator", "backend", "case", "dtype", "property")
     return f"{'-'.join(str(cell[part]) for part in parts if cell.get(part))} ({cell.get('row', '?')})"
-
-
-class Ids:
-    """Make HTML ids of names, each once."""
-
-    def __init__(self) -> None:
-        self._given: Counter[str] = Counter()
-
-    def new(self, *names: str) -> str:
-        """Join `names`, without what an address cannot hold; number an id that was given before."""
-        text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
-        self._given[text] += 1
-        return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")

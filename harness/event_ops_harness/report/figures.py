@@ -1,7 +1,5 @@
 """Figures as text: three significant digits, thousands with commas, times in the unit that suits them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The JSON files of a results folder: what they hold, where that comes from, and which files are missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

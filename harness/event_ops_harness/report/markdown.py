@@ -1,7 +1,5 @@
 """The same results as Markdown: ratios per benchmark, as in the README, and its tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from event_ops_harness.report import rows

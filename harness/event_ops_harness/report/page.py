@@ -1,7 +1,5 @@
 """The page: everything in one HTML file, without scripts and without anything to load."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Groups of members that did the same work, from the files of pytest-benchmark and of a GPU."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The sections of the page, one for each benchmark: its charts, cases, tables and remarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

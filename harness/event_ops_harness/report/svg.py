@@ -3,14 +3,12 @@
 No chart needs a script, a font or a colour of its own: the page's style sheet draws them in light and dark.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from markupsafe import Markup
 
@@ -43,7 +41,7 @@ class LogScale:
     end: float = 100.0
 
     @classmethod
-    def around(cls, values: Iterable[float], least: float, most: float, **ends: float) -> LogScale:
+    def around(cls, values: Iterable[float], least: float, most: float, **ends: float) -> Self:
         """Span the values, and at least `least` to `most`."""
         found = [*values, least, most]
         low, high = min(found), max(found)

@@ -1,7 +1,5 @@
 """Figures of any benchmark as a table: a column per key, figures in few digits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

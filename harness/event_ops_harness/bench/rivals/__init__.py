@@ -5,8 +5,6 @@ compiled, or None where the rival does not compute this case; figures depend on 
 `DISTRIBUTIONS`. An operator that no file names has no rival.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

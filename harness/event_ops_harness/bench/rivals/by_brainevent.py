@@ -1,7 +1,5 @@
 """BrainEvent under `jax.jit`: products of numbers and events with stored, dense and generated matrices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ The same product of the same matrix in more bytes: as CSR, and 16-bit words in 3
 events, the product of the same matrix with numbers.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Final

@@ -1,7 +1,5 @@
 """SuiteSparse:GraphBLAS, through python-graphblas: sparse products."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import graphblas

@@ -1,7 +1,5 @@
 """Numba by hand: the loops that one writes in five minutes, serial and without checks."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numba

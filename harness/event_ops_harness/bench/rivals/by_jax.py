@@ -1,7 +1,5 @@
 """JAX itself: its sparse matrices, and what jax.numpy has for sums at places, dense products, spikes."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 

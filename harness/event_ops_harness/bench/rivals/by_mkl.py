@@ -1,7 +1,5 @@
 """MKL's sparse products, of SciPy's matrices."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from sparse_dot_mkl import dot_product_mkl

@@ -1,7 +1,5 @@
 """NumPy: sums at places, dense products, packed bits, the places of spikes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

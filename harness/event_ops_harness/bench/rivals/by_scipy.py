@@ -1,7 +1,5 @@
 """SciPy's CSR matrices: products, in which events are floats, cast beforehand, and conversions."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

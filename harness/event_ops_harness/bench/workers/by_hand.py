@@ -1,7 +1,5 @@
 """Multiply as one writes it in five minutes, with Numba's own cache on disk."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -3,8 +3,6 @@
 What is timed here is imported by name when its turn comes; so is NumPy, which JAX would find loaded.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Make the matrix that workers multiply: a function of its sizes alone, without temporary copies."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

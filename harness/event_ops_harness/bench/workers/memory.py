@@ -1,7 +1,5 @@
 """Run one process of `bench memory`: build a matrix, multiply it, and read the resident memory."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import json

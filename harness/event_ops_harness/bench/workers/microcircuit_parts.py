@@ -3,8 +3,6 @@
 One line of stdin asks for one turn: STEPS steps, then as many with clocks around the operators.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 There are the CUBA network, the network with static synapses, and all-gathers one after the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

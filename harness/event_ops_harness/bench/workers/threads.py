@@ -1,7 +1,5 @@
 """Run one process of `bench threads`: one case, or the triad, with the threads that Numba started with."""
 
-from __future__ import annotations
-
 import functools
 import json
 import sys
