@@ -20,7 +20,8 @@ RESULTS: Final = Path(__file__).parents[1] / "results"
 # Packages that figures depend on, where they are installed.
 _PACKAGES = (
     *("jax", "jaxlib", "numba", "numpy", "scipy", "warp-lang"),
-    *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas", "brainevent"),
+    *("mkl", "sparse-dot-mkl", "python-graphblas", "suitesparse-graphblas"),
+    *("brainevent", "brainstate", "brainpy", "blackjax", "nutpie", "pymc", "pytensor", "enzyme-ad"),
 )
 # Options whose values are paths.
 _LOCAL = ("--rivals-python", "--output", "--benchmark-json", "--benchmark-storage", "--benchmark-histogram")
@@ -59,8 +60,13 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **installed(*_PACKAGES),
+        **packages(),
     }
+
+
+def packages() -> dict[str, str]:
+    """Return the versions of what figures depend on."""
+    return installed(*_PACKAGES)
 
 
 def installed(*names: str) -> dict[str, str]:

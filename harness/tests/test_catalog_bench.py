@@ -142,7 +142,7 @@ COMPUTED = {
 @pytest.mark.parametrize(("name", "rival"), COMPUTED)
 def test_rivals_compute_the_same(name: str, rival: str):
     problem = problem_of(name, COMPUTED[name, rival])
-    made = rivals.rivals_of(name)[rival].make(problem)
+    made = rivals.rivals_of(name)[rival](problem)
     if made is None or made.values is None:
         pytest.skip("does not compute this case, or not the same matrix")
     expected = problem.operator.function(*problem.args, backend="reference", **problem.kwargs)
@@ -209,10 +209,8 @@ def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     entries = {(entry["group"], entry["name"]): entry for entry in result["benchmarks"]}
     info = entries["spike_detect_reset 4k float32", "numba_cpu"]["extra_info"]
     assert info["ours"] and info["rival"] == "reference" and info["low"] <= info["ratio"] <= info["high"]
-    assert (info["operator"], info["per"]) == ("spike_detect_reset", "step") and set(info["versions"]) == {
-        "jax",
-        "numba",
-    }
+    assert (info["operator"], info["per"]) == ("spike_detect_reset", "step")
+    assert {"jax", "numba"} <= set(result["machine_info"])
     assert info["bytes"] == 4000 * 9 and info["operations"] > 0 and info["share"] > 0
     gradient = entries["gradient of ell_event_matvec 100000-100-1.00% float32", "value_and_grad"]
     assert gradient["extra_info"]["rival"] == "value" and "options" not in gradient

@@ -12,10 +12,8 @@ from event_ops_harness.bench.plugin import InTurns
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import Problem, make_problem, steps_of
 from event_ops_harness.bench.timing import Steps
-from event_ops_harness.results import installed
 
 REFERENCE: Final = "reference"
-LIBRARIES: Final = {"numba_cpu": ("numba",), "warp": ("warp-lang",)}  # of our backends, beside JAX
 
 
 def backends_of(operator: Operator) -> tuple[str, ...]:
@@ -38,7 +36,7 @@ def members_of(operator: Operator, case: Case, backends: tuple[str, ...]) -> dic
         for name in backends
     }
     if problem.kwargs.get("encoding", "flags") == "flags":
-        rivals = {name: rival.make(problem) for name, rival in rivals_of(operator.name).items()}
+        rivals = {name: make(problem) for name, make in rivals_of(operator.name).items()}
         members |= {name: steps for name, steps in rivals.items() if steps is not None}
     return members
 
@@ -58,9 +56,7 @@ def report(
     members, rivals = members_of(operator, case, backends), rivals_of(operator.name)
     if member not in members:
         pytest.skip(f"{member} does not compute this")
-    libraries = rivals[member].distributions if member in rivals else ("jax", *LIBRARIES.get(member, ()))
     info["ours"] = member == backends[0] or member not in (*rivals, REFERENCE)
-    info |= {"operator": operator.name, "per": problem_of(operator, case).per}
-    info |= {"versions": installed(*libraries), **ideal_of(operator, case)}
+    info |= {"operator": operator.name, "per": problem_of(operator, case).per, **ideal_of(operator, case)}
     rtol = 2 * case.relative_tolerance(operator.dtypes[0])
     in_turns(members, member, rivals=(*rivals, REFERENCE), rtol=rtol, info=info)

@@ -25,6 +25,7 @@ import pytest
 
 from event_ops_harness.bench.interleaved import Group, measure, result_of
 from event_ops_harness.bench.timing import Steps, Work
+from event_ops_harness.results import packages
 
 CATALOG: Final = Path(__file__).parent / "suites" / "test_catalog.py"
 _REPLAY: Final = pytest.StashKey["Replay"]()
@@ -72,6 +73,12 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
             item.stash[_REPLAY] = replay = Replay()
             options = {**(given.kwargs if given else {}), "timer": replay}
             item.add_marker(pytest.mark.benchmark(**options), append=False)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-benchmark
+def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
+    """Name the versions that figures depend on."""
+    machine_info |= packages()
 
 
 @pytest.hookimpl(trylast=True)  # below the tables

@@ -10,7 +10,6 @@ import numpy as np
 from event_ops_harness.bench.steps import Problem, steps_of
 from event_ops_harness.bench.timing import Steps
 
-DISTRIBUTIONS: Final = ("brainevent", "jax")
 _CSR: Final = ("csr_event_matmat", "csr_event_matvec", "csr_matmat", "csr_matvec")
 
 

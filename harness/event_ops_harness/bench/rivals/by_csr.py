@@ -16,8 +16,6 @@ from event_ops_harness.bench.rivals.by_scipy import csr_arguments
 from event_ops_harness.bench.steps import Problem, steps_of
 from event_ops_harness.bench.timing import Steps
 
-DISTRIBUTIONS: Final = ("jax", "numba")
-
 
 def _product(problem: Problem) -> Steps:
     name = problem.operator.name.replace("compact", "csr")

@@ -8,7 +8,6 @@ from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, ope
 from event_ops_harness.bench.steps import Problem
 from event_ops_harness.bench.timing import Steps, repeated
 
-DISTRIBUTIONS: Final = ("python-graphblas", "suitesparse-graphblas")
 _GB: Any = graphblas  # its annotations say that its names may be None
 
 

@@ -9,7 +9,6 @@ from event_ops_harness.bench.steps import LIFETIME, Problem
 from event_ops_harness.bench.timing import Steps, repeated
 from event_ops_harness.bench.workers.by_hand import matvec
 
-DISTRIBUTIONS: Final = ("numba",)
 NAME: Final = "Numba by hand"
 
 

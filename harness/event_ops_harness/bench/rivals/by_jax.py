@@ -12,8 +12,6 @@ from event_ops_harness.bench.rivals.by_scipy import as_multiplied, laplacian
 from event_ops_harness.bench.steps import Problem, called, steps_of
 from event_ops_harness.bench.timing import Steps
 
-DISTRIBUTIONS: Final = ("jax", "jaxlib")
-
 
 def _coo(problem: Problem) -> Steps:
     data, indices, _, x = problem.on_device

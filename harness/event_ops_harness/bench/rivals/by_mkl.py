@@ -8,8 +8,6 @@ from event_ops_harness.bench.rivals.by_scipy import PRODUCTS, as_multiplied, ope
 from event_ops_harness.bench.steps import Problem
 from event_ops_harness.bench.timing import Steps, repeated
 
-DISTRIBUTIONS: Final = ("mkl", "sparse-dot-mkl", "scipy")
-
 
 def _product(problem: Problem) -> Steps:
     matrix, x = operands(problem)

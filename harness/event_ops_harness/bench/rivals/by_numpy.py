@@ -8,8 +8,6 @@ import numpy as np
 from event_ops_harness.bench.steps import Problem
 from event_ops_harness.bench.timing import Steps, repeated
 
-DISTRIBUTIONS: Final = ("numpy",)
-
 
 def _scatter_by_ufunc(problem: Problem) -> Steps:
     _, indices, updates = problem.args

@@ -9,7 +9,6 @@ from event_ops.cases.matrices import unpacked
 from event_ops_harness.bench.steps import Problem
 from event_ops_harness.bench.timing import Steps, repeated
 
-DISTRIBUTIONS: Final = ("scipy",)
 PRODUCTS: Final = (
     *("csr_event_matmat", "csr_event_matvec", "csr_matmat", "csr_matvec"),
     *("ell_event_matvec", "ell_matvec", "compact_event_matvec", "compact_matvec"),

@@ -23,20 +23,12 @@ from event_ops.discover import operators
 from event_ops_harness.bench.python_handler import register_python_handler
 from event_ops_harness.bench.steps import fed_back
 from event_ops_harness.conformance.cell import index_dtype_of, inputs_of
-from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel, warp_kernel
 
 OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
-MEMBERS = {
-    "numba_kernel": ("numba",),
-    "parallel numba_kernel": ("numba",),
-    "warp_kernel": ("warp-lang",),
-    "XLA a + b": (),
-    "warp.jax_kernel": ("warp-lang",),
-    "ctypes callback": (),
-    "pure_callback": ("numpy",),
-}
 OURS = ("numba_kernel", "parallel numba_kernel", "warp_kernel")
+RIVALS = ("XLA a + b", "warp.jax_kernel", "ctypes callback", "pure_callback")
+MEMBERS = (*OURS, *RIVALS)
 HOW = ("eager", "jitted")
 WAYS = ("step in fori_loop", "jitted call", "eager call")
 
@@ -93,8 +85,7 @@ def called(operation, x):
 @pytest.mark.parametrize("way", WAYS)
 def test_call(in_turns, benchmark, way, member):
     benchmark.group = way
-    info = {"versions": installed("jax", *MEMBERS[member])}
-    in_turns(members_of(way), member, rivals=set(MEMBERS) - set(OURS), info=info)
+    in_turns(members_of(way), member, rivals=RIVALS)
 
 
 @functools.lru_cache(maxsize=1)
@@ -119,4 +110,4 @@ def calls_of(operator):
 @pytest.mark.parametrize("operator", operators(), ids=lambda operator: operator.name)
 def test_outside_of_jit(in_turns, benchmark, operator, how):
     benchmark.group = f"{operator.name}, a call from Python"
-    in_turns(calls_of(operator), how, rivals={"jitted"}, info={"versions": installed("jax", "numba")})
+    in_turns(calls_of(operator), how, rivals={"jitted"})

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops_harness.results import installed
 from ffi_bridge import numba_kernel
 
 kernels = pytest.importorskip("test_differentiable_kernels", reason="the kernels are in the tests of a clone")
@@ -77,10 +76,6 @@ def work(name):
     return found
 
 
-def info(name):
-    return {"size": ALL[name].large, "versions": installed("jax", "numba", "numpy", "enzyme-ad")}
-
-
 def ways(name, what):
     return (*WAYS, HAND) if what == "gradient" and name in BY_HAND else WAYS
 
@@ -90,7 +85,7 @@ def ways(name, what):
 )
 def test_beside_jax(in_turns, benchmark, name, what, way):
     benchmark.group = f"{name}, {what}"
-    in_turns(work(name)[what], way, rivals={JAX}, rtol=1e-6, info=info(name))
+    in_turns(work(name)[what], way, rivals={JAX}, rtol=1e-6, info={"size": ALL[name].large})
 
 
 @functools.lru_cache(maxsize=1)
@@ -107,4 +102,4 @@ def members(name):
 @pytest.mark.parametrize(("name", "member"), [(x, member) for x in ALL for member in members(x)])
 def test_gradient(in_turns, benchmark, name, member):
     benchmark.group = f"gradient of {name}"
-    in_turns(beside_value(name), member, rivals={"value"}, rtol=None, info=info(name))
+    in_turns(beside_value(name), member, rivals={"value"}, rtol=None, info={"size": ALL[name].large})

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from event_ops_harness.bench.steps import fed_back
-from event_ops_harness.results import installed
 from ffi_bridge import numba_function, numba_kernel
 
 OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
@@ -108,23 +107,19 @@ def batched():
     return dict(zip(BATCHED, calls, strict=True))
 
 
-def info():
-    return {"versions": installed("jax", "numba", "numpy")}
-
-
 @pytest.mark.parametrize("member", FORMS)
 def test_steps(in_turns, benchmark, member):
     benchmark.group = "step in fori_loop, 8 floats"
-    in_turns(steps(), member, rivals={PLAIN}, info=info())
+    in_turns(steps(), member, rivals={PLAIN})
 
 
 @pytest.mark.parametrize("member", RETURNED)
 def test_returned(in_turns, benchmark, member):
     benchmark.group = f"{FLOATS} floats returned"
-    in_turns(returned(), member, rivals={RETURNED[-1]}, info=info())
+    in_turns(returned(), member, rivals={RETURNED[-1]})
 
 
 @pytest.mark.parametrize("member", BATCHED)
 def test_batched(in_turns, benchmark, member):
     benchmark.group = f"guvectorize over {BATCH} x {WIDTH} floats"
-    in_turns(batched(), member, info=info())
+    in_turns(batched(), member)

@@ -21,7 +21,6 @@ from jax.experimental.sparse import BCOO
 
 from event_ops import CSR, gspmm
 from event_ops_harness.bench import options
-from event_ops_harness.results import installed
 
 SIZES = (10_000, 100_000)
 FEATURES = (1, 16, 64)
@@ -78,5 +77,5 @@ def test_messages(in_turns, benchmark, nodes, name, features, pass_, member):
     if member not in members:
         pytest.skip("BCOO has products alone")
     benchmark.group = f"{name}, {pass_}, {nodes:,} nodes, {features} features"
-    info = {"nodes": nodes, "features": features, "versions": installed("jax", "numba")}
+    info = {"nodes": nodes, "features": features}
     in_turns(members, member, rivals=RIVALS, info=info)

@@ -29,7 +29,6 @@ from event_ops.discover import Operator, operators
 from event_ops.neurons.step import kernel
 from event_ops_harness.bench import options
 from event_ops_harness.bench.steps import make_problem, steps_of
-from event_ops_harness.results import installed
 
 SIZES = (100_000,)
 CASES = {4000: "4k", 100_000: "100k", 1_000_000: "1M"}
@@ -200,7 +199,7 @@ def steps(neuron, size):
 
 def test_neurons(in_turns, benchmark, neuron, size, member):
     benchmark.group = f"{neuron}, {size:,} neurons"
-    info = {"versions": installed("jax", "numba"), "neurons": size}
+    info = {"neurons": size}
     # Other noise, and none, gives other potentials.
     options = {"rtol": None} if neuron == NOISY else {}
     in_turns(steps(neuron, size), member, rivals=RIVALS, info=info, **options)

@@ -33,7 +33,6 @@ from event_ops.discover import operators
 from event_ops_harness.bench import noise, options, stdp_by_hand
 from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import event_place, make_problem, steps_of
-from event_ops_harness.results import installed
 
 SPIKES = (1000, 3000, 10_000, 30_000)
 NEURONS = 100_000  # of the operators' largest case
@@ -139,7 +138,7 @@ def members_of(side, size):
         return {LAZY: replace(lazily, values=now), EVERY_STEP: replace(always, values=lambda state: state[0])}
     functions = {RULE: problem.operator.function, BY_HAND: HANDS[side]}
     ours = {name: steps_of(problem, functools.partial(f, **problem.kwargs)) for name, f in functions.items()}
-    return ours | {name: rival.make(problem) for name, rival in rivals_of(side).items()}
+    return ours | {name: make(problem) for name, make in rivals_of(side).items()}
 
 
 @functools.lru_cache(maxsize=1)
@@ -157,13 +156,13 @@ def dense_members_of(side, size):
 def test_dense_plasticity(in_turns, benchmark, dense_side, dense_size, dense_member):
     share = dense_size * DENSE // NEURONS
     benchmark.group = f"{dense_side}, dense, {share:,} of 4,000 neurons spike"
-    info = {"versions": installed("jax", "numba"), "spikes": share}
+    info = {"spikes": share}
     in_turns(dense_members_of(dense_side, dense_size), dense_member, rivals={XLA}, info=info)
 
 
 def test_plasticity(in_turns, benchmark, pytestconfig, side, size, member):
     benchmark.group = f"{side}, {size:,} of 100,000 neurons spike"
-    info = {"versions": installed("jax", "numba"), "spikes": size}
+    info = {"spikes": size}
     in_turns(members_of(side, size), member, rivals={BY_HAND, EVERY_STEP, *rivals_of(side)}, info=info)
     if not benchmark.stats:
         return

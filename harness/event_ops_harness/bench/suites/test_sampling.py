@@ -28,7 +28,6 @@ from event_ops_harness.bench.log_densities import (
     through_kernel,
 )
 from event_ops_harness.bench.timing import Steps
-from event_ops_harness.results import installed
 
 blackjax = pytest.importorskip("blackjax", reason="blackjax is not installed")
 
@@ -97,8 +96,7 @@ def chain(density, value_and_gradient):
 @pytest.mark.parametrize("name", LOG_DENSITIES)
 def test_gradient(in_turns, benchmark, name, member):
     benchmark.group = f"gradient, {name}"
-    info = {"versions": installed("jax", "numba", "nutpie", "pymc", "pytensor")}
-    in_turns(climbing(name), member, rivals={*WAYS, NUTPIE} - {OURS}, info=info)
+    in_turns(climbing(name), member, rivals={*WAYS, NUTPIE} - {OURS})
 
 
 @pytest.mark.parametrize("member", WAYS)
@@ -106,5 +104,5 @@ def test_gradient(in_turns, benchmark, name, member):
 def test_nuts(in_turns, benchmark, name, member):
     benchmark.group = f"NUTS, {DRAWS} draws, {name}"
     members = chains(name)
-    info = {"gradients": int(members[OURS]()[1].sum()), "versions": installed("jax", "numba", "blackjax")}
+    info = {"gradients": int(members[OURS]()[1].sum())}
     in_turns(members, member, rivals=set(WAYS) - {OURS}, info=info)
