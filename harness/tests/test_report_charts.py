@@ -6,23 +6,21 @@ from pathlib import Path
 import pytest
 
 import event_ops_harness.report
-from event_ops_harness.report.charts import curves
+from event_ops_harness.report.charts import LogScale, amounts, bars, scaling, style
 from event_ops_harness.report.figures import between, count, duration, percent, ratio, short, span
 from event_ops_harness.report.rows import Group, Timing
-from event_ops_harness.report.svg import Amount, LogScale, amount_bars, ratio_bars, ratio_scale, style
 
 STYLE = (Path(event_ops_harness.report.__file__).parent / "templates" / "style.css").read_text()
 
 
-def bars_of(svg: str) -> list[tuple[float, float]]:
+def bars_of(group: Group) -> list[tuple[float, float]]:
     """(start, width) of each bar in percent."""
-    return [(float(x), float(w)) for x, w in re.findall(r'<rect x="([\d.]+)%" width="([\d.]+)%"', svg)]
+    return [(bar["start"], bar["width"]) for chart in bars([group]) for bar in chart.rows]
 
 
 def bars_kinds(group: Group) -> dict[str, str]:
     """Return whether each member's name is drawn as ours or as a rival's."""
-    drawn = ratio_bars(group, ratio_scale([group]))
-    return {name: kind for kind, name in re.findall(r'class="name (\w+)"[^>]*>([^<]+)<', drawn)}
+    return {bar["name"]: bar["kind"] for chart in bars([group]) for bar in chart.rows}
 
 
 def test_scale_is_logarithmic_and_clamped():
@@ -67,15 +65,18 @@ def test_rivals_are_what_others_wrote_and_the_plain_definition():
 
 def test_ratio_bars_start_at_the_limit_and_point_to_the_slower_side():
     group = Group("g", tuple(Timing(f"r{x}", x, ours=x == 1) for x in (1.0, 4.0, 0.5)))
-    scale = ratio_scale([group])
-    (left, faster), (_, none), (right, slower) = bars_of(ratio_bars(group, scale))
-    assert left + faster == pytest.approx(scale.at(1.0), abs=0.02) == right
-    assert none == 0 and slower == pytest.approx(2 * faster, abs=0.05)
+    (left, faster), (_, none), (right, slower) = bars_of(group)
+    (chart,) = bars([group])
+    assert left + faster == pytest.approx(chart.axes["limit"]) == right
+    assert none == 0 and slower == pytest.approx(2 * faster)
 
 
 def test_amount_bars_start_at_zero():
-    amounts = [Amount("a", 4.0, "4", False), Amount("b", 8.0, "8", True), Amount("c", -0.1, "0", True)]
-    assert bars_of(amount_bars("x", amounts)) == [(0, 50), (0, 100), (0, 0)]
+    given = {"a": 4.0, "b": 8.0, "c": -0.1}
+    members = (Timing(name, 1.0, False, {"bytes_per_synapse": x}) for name, x in given.items())
+    (chart,) = amounts([Group("kept", tuple(members))])
+    drawn = [(bar["name"], bar["start"], bar["width"]) for bar in chart.rows]
+    assert drawn == [("c", 0, 0), ("a", 0, 50), ("b", 0, 100)]
 
 
 def test_curves_need_three_sizes_and_their_largest_has_the_exponent():
@@ -89,10 +90,12 @@ def test_curves_need_three_sizes_and_their_largest_has_the_exponent():
         *(Group(f"g {n}", (timing("g", "a", n),)) for n in (1, 2)),
         Group("h", (Timing("a", 1.0, True),)),
     ]
-    (found,) = curves(groups)
-    assert (found.title, found.axis) == ("f by rows", "rows")
-    assert [(s.name, s.exponent) for s in found.series] == [("a", ""), ("b", "exponent 1.50 ± 0.25")]
-    assert found.series[0].points == ((1, 2), (4, 8), (16, 32))
+    (found,) = scaling(groups)
+    assert (found.title, found.axes["name"]) == ("f by rows", "rows")
+    assert [(s["name"], s["exponent"]) for s in found.rows] == [("a", ""), ("b", "exponent 1.50 ± 0.25")]
+    titles = [title for *_, title in found.rows[0]["points"]]
+    assert titles == ["a, 1: 2 µs", "a, 4: 8 µs", "a, 16: 32 µs"]
+    assert [words for _, words in found.axes["across"]] == ["1", "4", "16"]
 
 
 def test_eleven_curves_are_told_apart_and_the_first_has_its_colour_alone():

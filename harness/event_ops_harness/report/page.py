@@ -31,6 +31,7 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
     templates = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    templates.filters |= {"share": "{:.2f}%".format, "place": "{:.1f}".format}
     sections = [section(name, inputs.named(name), ids) for name in names]
     checked = matrix_of(inputs, ids)
     return templates.get_template("page.html").render(
