@@ -8,6 +8,7 @@ import scipy.stats
 
 from event_ops_harness.bench import fresh, noise
 from event_ops_harness.bench.noise import change
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 
 @pytest.mark.parametrize(("m", "n"), [(3, 4), (6, 6), (5, 2)])
@@ -57,7 +58,7 @@ def test_turns_alternate_and_failures_leave_the_others():
     def job(name: str, fails: bool = False) -> fresh.Found:
         order.append(name)
         if fails:
-            raise fresh.ProcessError("no such library")
+            raise WorkerError("no such library")
         return {"turn": len(order)}
 
     jobs = {"a": lambda: job("a"), "b": lambda: job("b", True), "c": lambda: job("c")}
@@ -67,7 +68,7 @@ def test_turns_alternate_and_failures_leave_the_others():
 
 
 def test_a_process_that_fails_says_why():
-    with pytest.raises(fresh.ProcessError, match="No module named 'no_such_module'"):
+    with pytest.raises(WorkerError, match="No module named 'no_such_module'"):
         fresh.ask("cold", {"modules": ["no_such_module"]})
 
 

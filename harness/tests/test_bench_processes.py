@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from other_pytest import run_benchmark
 
-from event_ops_harness.bench.fresh import ProcessError, group_of, take_turns
+from event_ops_harness.bench.fresh import group_of, take_turns
 from event_ops_harness.bench.suites import test_cold as cold
 from event_ops_harness.bench.suites import test_devices as devices
 from event_ops_harness.bench.suites import test_memory as memory
@@ -14,6 +14,7 @@ from event_ops_harness.bench.workers import cold as cold_worker
 from event_ops_harness.bench.workers import memory as memory_worker
 from event_ops_harness.bench.workers.cold import WAYS
 from event_ops_harness.bench.workers.memory import KINDS
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="no /proc/self/clear_refs")
 
@@ -25,7 +26,7 @@ def entries_of(output: Path, *words: str) -> dict[tuple[str, str], dict[str, Any
 
 def test_who_cannot_be_imported_is_skipped_and_who_fails_otherwise_is_wrong():
     def fail(reason: str):
-        raise ProcessError(reason)
+        raise WorkerError(reason)
 
     jobs = {
         "ours": lambda: {"seconds": 2.0},
@@ -58,7 +59,7 @@ def test_cold_start_of_the_default_and_scipy(tmp_path: Path):
 
 def test_cold_start_refuses_a_wrong_product(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cold, "ask", lambda *_: {"norm": 2.0, "first": 1.0})
-    with pytest.raises(ProcessError, match=r"y has norm 2; expected 1"):
+    with pytest.raises(WorkerError, match=r"y has norm 2; expected 1"):
         cold.two_processes({}, False, 1.0)
 
 
@@ -184,7 +185,7 @@ def test_threads_takes_the_last_case_of_each_orientation(threads):
 
 def test_threads_refuses_another_count(monkeypatch: pytest.MonkeyPatch, threads):
     monkeypatch.setattr(threads, "ask", lambda *_: {"threads": 1, "seconds": 1.0, "parallel": True})
-    with pytest.raises(ProcessError, match="Numba started with 1 threads; expected 2"):
+    with pytest.raises(WorkerError, match="Numba started with 1 threads; expected 2"):
         threads.asked({}, 2)
 
 

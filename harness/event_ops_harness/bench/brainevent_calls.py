@@ -32,8 +32,19 @@ def weights_of(neurons: int) -> Any:
     return jnp.asarray(np.random.default_rng(1).random(neurons * PER_ROW, dtype=np.float32))
 
 
+def _added(times: Callable[[Any], Any], shape: Any) -> tuple[Step, Any]:
+    """Return the step `y = 0.9 * y + times(flags)`, and the first y."""
+    return (lambda y, flags, _: y * 0.9 + times(flags)), jnp.zeros(shape)
+
+
+def _shape_of(neurons: int, trials: int, pre: bool) -> tuple[int, ...]:
+    """Return the shape of the flags of a product."""
+    shape = (neurons, trials) if trials else (neurons,)
+    return shape[::-1] if pre else shape
+
+
 def product(neurons: int, *, pre: bool, events: bool, one: bool = False, trials: int = 0) -> tuple[Step, Any]:
-    """Return the step `y = 0.9 * y + A @ x`, or x @ A if rows are presynaptic, and the first y."""
+    """Return the step with A @ x, or x @ A if rows are presynaptic."""
     data = jnp.ones(1) if one else weights_of(neurons)
     matrix = brainevent.CSR((data, *structure(neurons)), shape=(neurons, neurons))
 
@@ -41,23 +52,19 @@ def product(neurons: int, *, pre: bool, events: bool, one: bool = False, trials:
         x = brainevent.BinaryArray(flags) if events else flags.astype(jnp.float32)
         return x @ matrix if pre else matrix @ x
 
-    shape = (trials, neurons) if trials and pre else (neurons, trials) if trials else (neurons,)
+    shape = _shape_of(neurons, trials, pre)
     times(jnp.zeros(shape, bool))  # BrainEvent makes its scratch outside of jit
-    return (lambda y, flags, _: y * 0.9 + times(flags)), jnp.zeros(shape)
+    return _added(times, shape)
 
 
 def indexed(neurons: int, *, trials: int = 0) -> tuple[Step, Any]:
-    """Return the step `y = 0.9 * y + A @ x` by columns of A, whose weights stay in the order of its rows."""
+    """Return the step with A @ x by columns of A, whose weights stay in the order of its rows."""
     indices, indptr = structure(neurons)
     ends, rows, places = brainevent.csr_to_csc_index(indptr, indices, shape=(neurons, neurons))
     times = brainevent.binary_csrmm_indexed if trials else brainevent.binary_csrmv_indexed
     matrix = weights_of(neurons), rows, ends, places
     static = {"shape": (neurons, neurons), "workspace": _make_binary_csrmv_workspace(ends), "transpose": True}
-
-    def step(y: Any, flags: Any, _: Any) -> Any:
-        return y * 0.9 + times(*matrix, flags, **static)
-
-    return step, jnp.zeros((neurons, trials) if trials else neurons)
+    return _added(functools.partial(times, *matrix, **static), _shape_of(neurons, trials, False))
 
 
 def tiled(neurons: int, *, pre: bool, events: bool = True, trials: int = 0) -> tuple[Step, Any]:
@@ -71,7 +78,7 @@ def tiled(neurons: int, *, pre: bool, events: bool = True, trials: int = 0) -> t
             x = brainevent.BinaryArray(flags) if events else flags.astype(jnp.float32)
             return y * 0.9 + (x @ matrix if pre else matrix @ x)
 
-    shape = (trials, neurons) if trials and pre else (neurons, trials) if trials else (neurons,)
+    shape = _shape_of(neurons, trials, pre)
     step(jnp.zeros(shape), jnp.zeros(shape, bool), 0)  # BrainEvent makes its mirror outside of jit
     return step, jnp.zeros(shape)
 
@@ -79,22 +86,14 @@ def tiled(neurons: int, *, pre: bool, events: bool = True, trials: int = 0) -> t
 def fixed(neurons: int, *, pre: bool) -> tuple[Step, Any]:
     """Return the step for a fixed number of entries in each row."""
     indices = structure(neurons)[0].reshape(neurons, PER_ROW)
-    weights, shape = weights_of(neurons).reshape(indices.shape), (neurons, neurons)
-
-    def step(y: Any, flags: Any, _: Any) -> Any:
-        return y * 0.9 + brainevent.binary_fcnmv(weights, indices, flags, shape=shape, transpose=pre)
-
-    return step, jnp.zeros(neurons)
+    matrix, shape = (weights_of(neurons).reshape(indices.shape), indices), (neurons, neurons)
+    return _added(functools.partial(brainevent.binary_fcnmv, *matrix, shape=shape, transpose=pre), neurons)
 
 
 def dense(neurons: int, *, pre: bool) -> tuple[Step, Any]:
     """Return the step for a dense matrix."""
     weights = jnp.asarray(np.random.default_rng(1).random((neurons, neurons), dtype=np.float32))
-
-    def step(y: Any, flags: Any, _: Any) -> Any:
-        return y * 0.9 + brainevent.binary_densemv(weights, flags, transpose=pre)
-
-    return step, jnp.zeros(neurons)
+    return _added(functools.partial(brainevent.binary_densemv, weights, transpose=pre), neurons)
 
 
 def on_pre(neurons: int) -> tuple[Step, Any]:
@@ -132,65 +131,42 @@ def delays(neurons: int) -> tuple[Step, Any]:
     return step, jnp.zeros((SLOTS, neurons))
 
 
-# Name -> what makes the step, of how many neurons, with how many trials beside each other.
-CALLS: Final[Mapping[str, tuple[Callable[[int], tuple[Step, Any]], int, int]]] = {
-    f"{name}, {neurons:,} neurons": (make, neurons, trials)
-    for name, sizes, trials, make in (
-        ("BinaryArray @ CSR", (4000, 100_000), 0, functools.partial(product, pre=True, events=True)),
-        (
-            "BinaryArray @ CSR, one weight",
-            (4000, 100_000),
-            0,
-            functools.partial(product, pre=True, events=True, one=True),
-        ),
-        ("CSR @ BinaryArray", (4000, 100_000), 0, functools.partial(product, pre=False, events=True)),
-        (
-            "BinaryArray @ CSR, 16 trials",
-            (4000, 100_000),
-            TRIALS,
-            functools.partial(product, pre=True, events=True, trials=TRIALS),
-        ),
-        ("CSR @ x", (4000, 100_000), 0, functools.partial(product, pre=False, events=False)),
-        ("x @ CSR", (4000, 100_000), 0, functools.partial(product, pre=True, events=False)),
-        ("binary_csrmv_indexed", (4000, 100_000), 0, indexed),
-        ("binary_csrmm_indexed, 16 trials", (4000,), TRIALS, functools.partial(indexed, trials=TRIALS)),
-        ("BinaryArray @ TCSR", (4000, 100_000), 0, functools.partial(tiled, pre=True)),
-        ("TCSR @ BinaryArray", (4000, 100_000), 0, functools.partial(tiled, pre=False)),
-        (
-            "BinaryArray @ TCSR, 16 trials",
-            (4000,),
-            TRIALS,
-            functools.partial(tiled, pre=True, trials=TRIALS),
-        ),
-        (
-            "TCSR @ BinaryArray, 16 trials",
-            (4000,),
-            TRIALS,
-            functools.partial(tiled, pre=False, trials=TRIALS),
-        ),
-        (
-            "X @ TCSR, 16 trials",
-            (4000,),
-            TRIALS,
-            functools.partial(tiled, pre=True, events=False, trials=TRIALS),
-        ),
-        ("binary_fcnmv, pre", (4000, 100_000), 0, functools.partial(fixed, pre=True)),
-        ("binary_fcnmv, post", (4000, 100_000), 0, functools.partial(fixed, pre=False)),
-        ("binary_densemv, pre", (4000,), 0, functools.partial(dense, pre=True)),
-        ("binary_densemv, post", (4000,), 0, functools.partial(dense, pre=False)),
-        ("update_csr_on_binary_pre", (4000, 100_000), 0, on_pre),
-        ("update_csr_on_binary_post", (4000, 100_000), 0, on_post),
-        ("csr_delay_deliver", (4000, 40_000), 0, delays),
-    )
+_BOTH: Final = (4000, 100_000)
+_CALLS: Final[Mapping[str, tuple[Callable[..., tuple[Step, Any]], dict[str, Any], tuple[int, ...]]]] = {
+    "BinaryArray @ CSR": (product, {"pre": True, "events": True}, _BOTH),
+    "BinaryArray @ CSR, one weight": (product, {"pre": True, "events": True, "one": True}, _BOTH),
+    "CSR @ BinaryArray": (product, {"pre": False, "events": True}, _BOTH),
+    "BinaryArray @ CSR, 16 trials": (product, {"pre": True, "events": True, "trials": TRIALS}, _BOTH),
+    "CSR @ x": (product, {"pre": False, "events": False}, _BOTH),
+    "x @ CSR": (product, {"pre": True, "events": False}, _BOTH),
+    "binary_csrmv_indexed": (indexed, {}, _BOTH),
+    "binary_csrmm_indexed, 16 trials": (indexed, {"trials": TRIALS}, (4000,)),
+    "BinaryArray @ TCSR": (tiled, {"pre": True}, _BOTH),
+    "TCSR @ BinaryArray": (tiled, {"pre": False}, _BOTH),
+    "BinaryArray @ TCSR, 16 trials": (tiled, {"pre": True, "trials": TRIALS}, (4000,)),
+    "TCSR @ BinaryArray, 16 trials": (tiled, {"pre": False, "trials": TRIALS}, (4000,)),
+    "X @ TCSR, 16 trials": (tiled, {"pre": True, "events": False, "trials": TRIALS}, (4000,)),
+    "binary_fcnmv, pre": (fixed, {"pre": True}, _BOTH),
+    "binary_fcnmv, post": (fixed, {"pre": False}, _BOTH),
+    "binary_densemv, pre": (dense, {"pre": True}, (4000,)),
+    "binary_densemv, post": (dense, {"pre": False}, (4000,)),
+    "update_csr_on_binary_pre": (on_pre, {}, _BOTH),
+    "update_csr_on_binary_post": (on_post, {}, _BOTH),
+    "csr_delay_deliver": (delays, {}, (4000, 40_000)),
+}
+# Name -> what makes the step, its options, and of how many neurons.
+CALLS: Final = {
+    f"{name}, {neurons:,} neurons": (make, options, neurons)
+    for name, (make, options, sizes) in _CALLS.items()
     for neurons in sizes
 }
 
 
 def loop_of(name: str) -> Callable[[], Any]:
     """Return a function that calls it `LOOP` times, compiled now, with new events in each turn."""
-    make, neurons, trials = CALLS[name]
-    step, begin = make(neurons)
-    shape = begin.shape if trials else (neurons,)
+    make, options, neurons = CALLS[name]
+    step, begin = make(neurons, **options)
+    shape = begin.shape if "trials" in options else (neurons,)
     flags = jnp.asarray(np.random.default_rng(3).random((LOOP, *shape)) < ACTIVE)
 
     @jax.jit

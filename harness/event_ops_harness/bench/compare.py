@@ -25,6 +25,7 @@ from rich.table import Table
 
 from event_ops_harness.bench import fresh
 from event_ops_harness.bench.noise import Change, change
+from event_ops_harness.networks.shared.rivals import WorkerError
 from event_ops_harness.results import RESULTS, new_table
 from event_ops_harness.revisions import RevisionError, check, environment, worktree
 
@@ -44,7 +45,7 @@ def measure_with(words: Sequence[str], folder: Path) -> Measure:
         try:
             fresh.run_python([*words, "--benchmark-json", str(output)], env)
             return json.loads(output.read_text())["benchmarks"]
-        except (fresh.ProcessError, OSError) as error:
+        except (WorkerError, OSError) as error:
             raise RevisionError(f"the benchmark of {name} failed: {error}") from error
 
     return measure

@@ -10,14 +10,11 @@ from typing import Any, Final, TypeVar
 
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 Found = dict[str, Any]
 T = TypeVar("T")
 _ABSENT: Final = ("ModuleNotFoundError", "ImportError")  # how reasons begin where a library is missing
-
-
-class ProcessError(RuntimeError):
-    """A process that ended without a result, or with a wrong one; the message is the reason."""
 
 
 def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Found:
@@ -29,14 +26,14 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
         env: changes to the environment; None takes a variable away.
 
     Raises:
-        ProcessError: the process failed; the text is the last line of its error.
+        WorkerError: the process failed; the text is the last line of its error.
     """
     changed = os.environ | (env or {})
     words = ["-m", f"{__package__}.workers.{worker}", json.dumps(request)]
     said = run_python(words, {name: value for name, value in changed.items() if value is not None})
     answers = [line for line in said.splitlines() if line.startswith("{")]
     if not answers:
-        raise ProcessError("the process ended without a result")
+        raise WorkerError("the process ended without a result")
     return json.loads(answers[-1])
 
 
@@ -55,11 +52,11 @@ def ask_together(
 
 
 def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """Run this Python in an environment and return its output. Raises ProcessError with its last line."""
+    """Run this Python in an environment and return its output. Raises WorkerError with its last line."""
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=dict(env))
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise ProcessError(said[-1] if said else f"exit status {done.returncode}")
+        raise WorkerError(said[-1] if said else f"exit status {done.returncode}")
     return done.stdout
 
 
@@ -74,7 +71,7 @@ def take_turns(
             say(f"round {turn + 1} of {rounds}: {name}")
             try:
                 found[name].append(jobs[name]())
-            except ProcessError as error:
+            except (WorkerError, OSError) as error:
                 failed[name] = str(error)
     return {name: results for name, results in found.items() if name not in failed}, failed
 

@@ -5,16 +5,17 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from typing import Any
 
 from event_ops_harness.bench import options
+from event_ops_harness.bench.fresh import take_turns
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.bench.plugin import InTurns
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.rivals import RIVALS
-from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
+from event_ops_harness.networks.shared.rivals import Rival, Worker
 
 Request = dict[str, Any]
 
@@ -30,32 +31,20 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
     A round simulates the `steps` of a request; `seconds` are those of one step. `info` has the threads, the
     versions and settings that a worker says, and what it found in its last round, such as `spikes`.
     """
-    skipped: dict[str, str] = {}
-    workers: dict[str, Worker] = {}
-    found: dict[str, list[dict[str, Any]]] = {rival.name: [] for rival, _ in jobs}
+    requests = {rival.name: request for rival, request in jobs}
     with ExitStack() as stack:
-        for rival, request in jobs:
-            with _skipping(rival.name, skipped):
-                workers[rival.name] = stack.enter_context(closing(Worker(rival, python, request)))
-        for turn in range(rounds + 1):
-            for name in list(found)[:: -1 if turn % 2 else 1]:
-                if name not in skipped:
-                    with _skipping(name, skipped):
-                        found[name].append(workers[name].run())
-    done = {rival.name: request for rival, request in jobs if rival.name not in skipped}
+
+        def start(rival: Rival, request: Request) -> Worker:
+            return stack.enter_context(closing(Worker(rival, python, request)))
+
+        started, absent = take_turns({job[0].name: functools.partial(start, *job) for job in jobs}, 1)
+        workers = {name: worker for name, (worker,) in started.items()}
+        found, failed = take_turns({name: worker.run for name, worker in workers.items()}, rounds + 1)
     return Group(
-        {name: [x["seconds"] / asked["steps"] for x in found[name][1:]] for name, asked in done.items()},
-        {name: _info(asked, workers[name], found[name][-1]) for name, asked in done.items()},
-        skipped=skipped,
+        {name: [x["seconds"] / requests[name]["steps"] for x in runs[1:]] for name, runs in found.items()},
+        {name: _info(requests[name], workers[name], runs[-1]) for name, runs in found.items()},
+        skipped=absent | failed,
     )
-
-
-@contextmanager
-def _skipping(name: str, skipped: dict[str, str]) -> Iterator[None]:
-    try:
-        yield
-    except (WorkerError, OSError) as error:
-        skipped[name] = str(error)
 
 
 def _info(request: Request, worker: Worker, result: dict[str, Any]) -> dict[str, Any]:

@@ -23,9 +23,10 @@ import pytest
 import scipy.sparse
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.fresh import ProcessError, ask, group_of, take_turns
+from event_ops_harness.bench.fresh import ask, group_of, take_turns
 from event_ops_harness.bench.workers.cold import WAYS
 from event_ops_harness.bench.workers.matrix import norm, square_csr, vector
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 JAX = "jax"
 AFTER_JAX = {
@@ -94,7 +95,7 @@ def two_processes(request, jax_cache, expected):
         second = ask("cold", request, env)
     for answer in (first, second):
         if abs(answer["norm"] - expected) > 1e-3 * expected:
-            raise ProcessError(f"y has norm {answer['norm']:.6g}; expected {expected:.6g}")
+            raise WorkerError(f"y has norm {answer['norm']:.6g}; expected {expected:.6g}")
     return {"first": first, "second": second, "kept": kept}
 
 

@@ -15,10 +15,11 @@ import pytest
 
 from event_ops.discover import operators
 from event_ops_harness.bench import traffic
-from event_ops_harness.bench.fresh import ProcessError, ask, group_of, take_turns
+from event_ops_harness.bench.fresh import ask, group_of, take_turns
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.bench.plugin import cores
 from event_ops_harness.bench.steps import largest, named
+from event_ops_harness.networks.shared.rivals import WorkerError
 
 pytestmark = pytest.mark.skipif(cores() < 2, reason="this process may use one core")
 TRIAD = "STREAM triad"
@@ -55,7 +56,7 @@ def threads(what, rounds, budget):
 def asked(request, threads):
     answer = ask("threads", request, {"NUMBA_NUM_THREADS": str(threads)})
     if answer["threads"] != threads:
-        raise ProcessError(f"Numba started with {answer['threads']} threads; expected {threads}")
+        raise WorkerError(f"Numba started with {answer['threads']} threads; expected {threads}")
     return answer
 
 
