@@ -13,7 +13,7 @@ from operator_tables import Results, backends, conformance, counted, measured
 
 from event_ops.catalog import FAMILIES
 from event_ops.discover import Operator, operators
-from event_ops_harness.table import by_family
+from event_ops_harness.table import by_family, first_sentence
 
 ROOT = Path(__file__).parents[2]
 CATALOG = "event_ops.catalog"
@@ -137,8 +137,3 @@ def index(every: Iterable[Operator]) -> str:
     names = "\n".join(operator.name for members in families.values() for operator in members)
     parts.append(f"```{{toctree}}\n:hidden:\n\n{names}\n```")
     return "\n\n".join(parts) + "\n"
-
-
-def first_sentence(operator: Operator) -> str:
-    """The docstring's first line, which holds the formula."""
-    return (operator.function.__doc__ or "").strip().splitlines()[0]

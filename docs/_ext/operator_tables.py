@@ -11,6 +11,7 @@ from event_ops_harness.report.figures import duration, percent, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.results import SKIPPED
+from event_ops_harness.table import markdown_table
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def backends(operator: Operator) -> str:
         lacks = [f"{x} on {p}" for p, backend in here.items() for x in backend.lacks]
         label = f"`{name}`" + (", the default on a CPU" if name == default else "")
         rows.append([label, ", ".join(here), ", ".join(lacks) or "nothing"])
-    return table(["backend", "platforms", "leaves to others"], rows)
+    return markdown_table(["backend", "platforms", "leaves to others"], rows)
 
 
 def conformance(name: str, found: tuple[Matrix, Mapping[str, Any]]) -> str:
@@ -53,7 +54,8 @@ def conformance(name: str, found: tuple[Matrix, Mapping[str, Any]]) -> str:
         return f"{_ran(found[1])} This operator was not in it yet."
     properties = [p for p in found[0].properties if any(p in line.squares for line in lines.values())]
     rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in properties]
-    return "\n\n".join([_ran(found[1]), table(["property", *(f"`{b}`" for b in lines)], rows), _SIGNS])
+    found_by = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
+    return "\n\n".join([_ran(found[1]), found_by, _SIGNS])
 
 
 _SIGNS = (
@@ -84,7 +86,7 @@ def measured(name: str, found: tuple[Sequence[Group], Mapping[str, Any]]) -> str
     where = f"`{found[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
     guide = "[How to read this](../../how-to/read-benchmarks.md)."
     remark = f"Times as long as ours: above 1, ours is faster. {guide}"
-    return "\n\n".join([f"{where} {remark}", table(["case", "ours", "times as long"], rows)])
+    return "\n\n".join([f"{where} {remark}", markdown_table(["case", "ours", "times as long"], rows)])
 
 
 def _ours(group: Group) -> str:
@@ -105,7 +107,7 @@ def counted(name: str, found: Mapping[str, Any]) -> str:
     rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in mine]
     compilers = ", ".join(f"{package} {version}" for package, version in found["compilers"].items())
     ran = f"`{found['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
-    return "\n\n".join([f"{ran} **Nothing was timed.**", table(_COUNTERS, rows), _MEANING])
+    return "\n\n".join([f"{ran} **Nothing was timed.**", markdown_table(_COUNTERS, rows), _MEANING])
 
 
 _COUNTERS = [
@@ -129,9 +131,3 @@ def _counters(row: Mapping[str, Any]) -> list[str]:
     estimates = f"{short(row['h100_us'])}, {short(row['h200_us'])} µs"
     shares = [f"{row['excess']:.2f}", streamed, percent(row["warp_efficiency"])]
     return [str(row["launches"]), *shares, *counts, percent(row["occupancy"]), estimates]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

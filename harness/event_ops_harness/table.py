@@ -38,7 +38,7 @@ def _family_of(operator: Operator) -> str:
 
 def by_backend() -> str:
     """Return a row per operator, with the platforms of each backend in the cells."""
-    return _table(["operator", "computes", *BACKENDS], [_row(operator) for operator in operators()])
+    return markdown_table(["operator", "computes", *BACKENDS], [_row(operator) for operator in operators()])
 
 
 def families() -> str:
@@ -47,7 +47,7 @@ def families() -> str:
         [family, ", ".join(f"`{operator.name}`" for operator in members)]
         for family, members in by_family(operators()).items()
     ]
-    return _table(["family", "operators"], rows)
+    return markdown_table(["family", "operators"], rows)
 
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operators": by_backend}
@@ -65,14 +65,15 @@ def with_tables(text: str) -> str:
     return text
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts in Markdown, which must not hold `|`."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _row(operator: Operator) -> list[str]:
     cells = [", ".join(_platforms(operator, backend)) or "-" for backend in BACKENDS]
-    return [f"`{operator.name}`", _first_sentence(operator), *cells]
+    return [f"`{operator.name}`", first_sentence(operator).rstrip(".").replace("|", "\\|"), *cells]
 
 
 def _platforms(operator: Operator, backend: str) -> list[str]:
@@ -80,9 +81,9 @@ def _platforms(operator: Operator, backend: str) -> list[str]:
     return sorted(platform for platform, backends in kernels.items() if backend in backends)
 
 
-def _first_sentence(operator: Operator) -> str:
-    lines = (operator.function.__doc__ or "").strip().splitlines()
-    return lines[0].rstrip(".").replace("|", "\\|")
+def first_sentence(operator: Operator) -> str:
+    """Return the docstring's first line, which holds the formula."""
+    return (operator.function.__doc__ or "").strip().splitlines()[0]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -18,7 +18,8 @@ from report_results import (
     write_all,
 )
 
-from event_ops_harness.report.inputs import COMMANDS, read
+from event_ops_harness.report.benchmarks import COMMANDS
+from event_ops_harness.report.inputs import read
 from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.page import page
 

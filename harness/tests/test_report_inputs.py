@@ -8,8 +8,9 @@ from other_pytest import run_pytest
 from report_results import CALL, MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write, write_all
 
 from event_ops_harness.report.__main__ import RESULTS, main
-from event_ops_harness.report.inputs import COMMANDS, environment, read
-from event_ops_harness.report.inputs import benchmark as benchmark_of
+from event_ops_harness.report.benchmarks import COMMANDS
+from event_ops_harness.report.benchmarks import benchmark as benchmark_of
+from event_ops_harness.report.inputs import environment, read
 from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.rows import compared, groups
 from event_ops_harness.report.sections import groups_of

@@ -15,7 +15,6 @@ only, `--output` names a file; an operator reads it after `kernel.def_tuning(Pat
 import argparse
 import functools
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +35,6 @@ from event_ops_harness.results import command, new_table, write_found
 from ffi_bridge.operators import FORMAT, platform_of, slug
 
 PACKAGE: Final = Path(event_ops.__file__).parent
-HOPELESS: Final = 3  # times as long as the first backend in one call, and a millisecond: not timed further
 
 Call = Callable[..., Any]
 Say = Callable[[str], None]
@@ -62,33 +60,17 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
 
 
 def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: Say) -> list[str]:
-    """Return the backends of `names` that agree with the reference and are not far slower than the first."""
+    """Return the backends of `names` that agree with the reference."""
     rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
     expected = jax.tree.map(np.asarray, calls["reference"](*problem.on_device))
     able: list[str] = []
-    limit = float("inf")
     for name in names:
         try:
             assert_same(calls[name](*problem.on_device), expected, rtol)
+            able.append(name)
         except Mismatch as wrong:
             say(f"{problem.name}: {name} is left out: {wrong}")
-            continue
-        took = _seconds(functools.partial(calls[name], *problem.on_device))
-        if name == names[0]:
-            limit = HOPELESS * took + 1e-3
-        if took <= limit:
-            able.append(name)
     return able
-
-
-def _seconds(call: Call) -> float:
-    """Time one call; the best of three, where it is so short that the machine may have been away."""
-    found: list[float] = []
-    while len(found) < 3 and sum(found) < 0.1:
-        started = time.perf_counter()
-        jax.block_until_ready(call())
-        found.append(time.perf_counter() - started)
-    return min(found)
 
 
 def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:

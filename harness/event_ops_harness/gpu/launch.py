@@ -18,12 +18,11 @@ import jax
 import jax.numpy as jnp
 import numba
 import numpy as np
-from numba import cuda, types
-from numba.extending import intrinsic
+from numba import cuda
 
 from event_ops_harness.gpu.kernels import Work, looped, made, us_per_call
 from ffi_bridge import graph_options, numba_cuda_kernel
-from ffi_bridge.cuda import LAUNCH_TYPE, cuda_driver
+from ffi_bridge.cuda import cuda_driver
 from ffi_bridge.numba_cuda import array_type, compile_kernel
 
 Step = Callable[[Any], Any]
@@ -42,34 +41,8 @@ def add_one(x: Any, y: Any) -> None:
         y[i] = x[i] + 1
 
 
-@intrinsic
-def launch(typing: Any, function: Any, kernel: Any, parameters: Any) -> Any:
-    """Call cuLaunchKernel on the default stream; return its status."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, kernel, parameters = arguments
-        pointer = LAUNCH_TYPE.args[0]
-        call = builder.inttoptr(address, LAUNCH_TYPE.as_pointer())
-        extents = [LAUNCH_TYPE.args[1](n) for n in (N // BLOCK, 1, 1, BLOCK, 1, 1, 0)]
-        null = pointer(None)
-        given = [
-            builder.inttoptr(kernel, pointer),
-            *extents,
-            null,
-            builder.inttoptr(parameters, pointer),
-            null,
-        ]
-        return builder.call(call, given)
-
-    return types.int32(types.int64, types.int64, types.int64), emit
-
-
-@numba.njit
-def bare_loop(function: int, kernel: int, parameters: int, times: int) -> int:
-    status = 0
-    for _ in range(times):
-        status |= launch(function, kernel, parameters)  # pyright: ignore[reportCallIssue]  # as above
-    return status
+# cuLaunchKernel: the kernel, blocks, threads, bytes of shared memory, stream, parameters, more of them.
+LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[ctypes.c_uint] * 7, *[ctypes.c_size_t] * 3)
 
 
 def bare() -> Work:
@@ -87,8 +60,17 @@ def bare() -> Work:
     cuda_library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
     cuda_library.cuCtxPushCurrent_v2(context)
 
+    launch = LAUNCH(driver.functions().launch)
+
+    @numba.njit
+    def bare_loop(kernel: int, parameters: int, times: int) -> int:
+        status = 0
+        for _ in range(times):
+            status |= launch(kernel, N // BLOCK, 1, 1, BLOCK, 1, 1, 0, 0, parameters, 0)
+        return status
+
     def work() -> int:
-        status = bare_loop(driver.functions().launch, kernel, ctypes.addressof(table), STEPS)
+        status = bare_loop(kernel, ctypes.addressof(table), STEPS)
         status |= cuda_library.cuCtxSynchronize()
         if status:
             raise RuntimeError(f"cuLaunchKernel failed with {status}")

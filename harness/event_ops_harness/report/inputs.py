@@ -6,30 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-MATRIX: Final = "matrix"
-# In the order of the page; each with the command that writes it.
-COMMANDS: Final[Mapping[str, str]] = {
-    MATRIX: "nox -s matrix",
-    "catalog": "nox -s bench -- catalog",
-    "call": "nox -s bench -- call",
-    "forms": "nox -s bench -- forms",
-    "sampling": "nox -s bench -- sampling",
-    "plasticity": "nox -s bench -- plasticity",
-    "neurons": "nox -s bench -- neurons",
-    "derivatives": "nox -s bench -- derivatives",
-    "cuba": "nox -s bench -- cuba",
-    "coba": "nox -s bench -- coba",
-    "microcircuit": "nox -s bench -- microcircuit",
-    "microcircuit_statistics": "python -m event_ops_harness.bench.microcircuit_statistics",
-    "scaling": "nox -s bench -- scaling",
-    "threads": "nox -s bench -- threads",
-    "devices": "nox -s bench -- devices",
-    "processes": "nox -s bench -- processes",
-    "memory": "nox -s bench -- memory",
-    "cold": "nox -s bench -- cold",
-    "gpu": "nox -s gpu",
-    "gpu_counters": "nox -s counters",
-}
+from event_ops_harness.report.benchmarks import COMMANDS, MATRIX, benchmark
+
 # Lists of objects that a file must have; any other file is one of pytest-benchmark.
 _LISTS: Final = {
     MATRIX: ("cells", "rows"),
@@ -59,12 +37,6 @@ class Inputs:
     def named(self, name: str) -> dict[str, Mapping[str, Any]]:
         """Return the inputs of one benchmark: `cuba` and `cuba_400000` are both of `cuba`."""
         return {key: value for key, value in self.found.items() if benchmark(key) == name}
-
-
-def benchmark(name: str) -> str:
-    """Return the benchmark of a file: the longest known one that its name is, or begins with before a `_`."""
-    known = (x for x in COMMANDS if f"{name}_".startswith(f"{x}_"))
-    return max(known, key=len, default=name)
 
 
 def read(folder: Path) -> Inputs:

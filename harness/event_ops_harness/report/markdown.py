@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from event_ops_harness.report import rows
+from event_ops_harness.report.benchmarks import MATRIX
 from event_ops_harness.report.conformance import Ids, Matrix
 from event_ops_harness.report.figures import span
-from event_ops_harness.report.inputs import MATRIX, Inputs
+from event_ops_harness.report.inputs import Inputs
 from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import Files, groups_of, section
 from event_ops_harness.results import FAILED, PASSED, SKIPPED
+from event_ops_harness.table import markdown_table
 
 
 def markdown(inputs: Inputs) -> str:
@@ -51,8 +53,7 @@ def _matrix(matrix: Matrix, command: str) -> list[str]:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(map(_plain, cells))} |" for cells in lines)
+    return markdown_table(list(map(_plain, heads)), ([_plain(cell) for cell in cells] for cells in rows))
 
 
 def _plain(text: str) -> str:

@@ -9,9 +9,10 @@ from typing import Final
 import jinja2
 
 from event_ops_harness.report import rows
+from event_ops_harness.report.benchmarks import COMMANDS, MATRIX, benchmark
 from event_ops_harness.report.conformance import REASONS, Ids, Matrix, matrix
 from event_ops_harness.report.figures import duration, ratio, span
-from event_ops_harness.report.inputs import COMMANDS, MATRIX, Inputs, benchmark, environment
+from event_ops_harness.report.inputs import Inputs, environment
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import groups_of, section
 from event_ops_harness.results import FAILED, PASSED, SKIPPED

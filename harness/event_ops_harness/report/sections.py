@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from event_ops_harness.report import charts, rows, tables
+from event_ops_harness.report.benchmarks import TEXTS
 from event_ops_harness.report.charts import Chart
 from event_ops_harness.report.conformance import Ids
 from event_ops_harness.report.figures import span
@@ -15,68 +16,6 @@ from event_ops_harness.report.tables import Table
 FEW: Final = 12  # groups whose charts are shown without being asked for
 # Keys of a file of statistics that are shown elsewhere on the page.
 _ELSEWHERE: Final = ("command", "machine", "date", "commit", "rows")
-
-# Title and what the reader should know; a benchmark that is not here has its name as the title.
-_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
-    "catalog": (
-        "Operators beside their rivals",
-        "Each operator on its default backend, beside libraries that do the same and its reference in JAX.",
-    ),
-    "call": (
-        "What one call costs",
-        "A kernel that adds eight floats, behind every way into JAX, beside XLA's own addition.",
-    ),
-    "forms": (
-        "Forms of a kernel",
-        "Shapes that follow, numbers, universal functions and returned arrays, beside the plain kernel.",
-    ),
-    "sampling": (
-        "A log-density and its gradient",
-        "Written in Numba: an evaluation, and 100 draws of NUTS by BlackJAX, beside callbacks and nutpie.",
-    ),
-    "plasticity": (
-        "A plasticity rule",
-        "Pair-based STDP as a function of one synapse, beside the operators by hand; decay at visits.",
-    ),
-    "neurons": (
-        "A neuron model",
-        "LIF, Izhikevich and Hodgkin-Huxley neurons as functions of one, beside operators and JAX.",
-    ),
-    "derivatives": (
-        "Derivatives of Numba kernels",
-        "Kernels of many kinds, differentiated by Enzyme, beside twins in JAX, differentiated by JAX.",
-    ),
-    "cuba": (
-        "A whole network",
-        "The CUBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
-    ),
-    "coba": (
-        "A whole network with conductances",
-        "The COBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
-    ),
-    "microcircuit": (
-        "The cortical microcircuit",
-        "The model of Potjans and Diesmann (2014), beside NEST.",
-    ),
-    "microcircuit_statistics": (
-        "The microcircuit's statistics",
-        "Kolmogorov-Smirnov distances between the distributions of our spike trains and of NEST's.",
-    ),
-    "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
-    "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),
-    "devices": ("Devices", "The CUBA network split over devices and processes of one host."),
-    "processes": (
-        "Processes",
-        "A network that exchanges spikes once per delay, in one process and in two; an all-gather.",
-    ),
-    "memory": ("Memory", "Resident memory per synapse, each kind of matrix in processes of its own."),
-    "cold": ("Cold start", "Imports and first calls in fresh processes."),
-    "gpu": ("On a GPU", "Launches, operators and networks on a GPU, beside XLA and other libraries."),
-    "gpu_counters": (
-        "GPU kernels, counted without a GPU",
-        "The PTX of CUDA kernels, executed on a CPU. Nothing was timed: estimates are by a roofline.",
-    ),
-}
 
 Files = Mapping[str, Mapping[str, Any]]
 
@@ -115,7 +54,7 @@ def groups_of(files: Files) -> list[Group]:
 
 def section(name: str, files: Files, ids: Ids) -> Section:
     """Make the section of one benchmark from its files."""
-    title, lead = _TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
+    title, lead = TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
     every = groups_of(files)
     groups = rows.compared(every)
     curves, threads, amounts = charts.scaling(every), charts.efficiencies(every), charts.amounts(every)

@@ -9,6 +9,7 @@ Python's in both.
 # Warp's annotations are calls.
 # pyright: reportInvalidTypeForm=false
 
+import ctypes
 import functools
 
 import jax
@@ -20,15 +21,12 @@ import warp as wp
 
 from event_ops.cases import CONFORMANCE
 from event_ops.discover import operators
-from event_ops_harness.bench.python_handler import register_python_handler
 from event_ops_harness.bench.steps import fed_back
 from event_ops_harness.conformance.cell import index_dtype_of, inputs_of
 from ffi_bridge import numba_kernel, warp_kernel
+from ffi_bridge.targets import ensure_target, python_handler
 
 OUT = jax.ShapeDtypeStruct((8,), jnp.float32)
-OURS = ("numba_kernel", "parallel numba_kernel", "warp_kernel")
-RIVALS = ("XLA a + b", "warp.jax_kernel", "ctypes callback", "pure_callback")
-MEMBERS = (*OURS, *RIVALS)
 HOW = ("eager", "jitted")
 WAYS = ("step in fori_loop", "jitted call", "eager call")
 
@@ -53,28 +51,33 @@ def add_in_warp(
     out[i] = x[i] + y[i]
 
 
-@functools.cache
-def operations():
-    """Return the same sum of two vectors, by name."""
-    register_python_handler("harness_ctypes_add", add, 2, 1, np.float32)
-    through_warp = wp.jax_kernel(add_in_warp)
-    sums = (
-        numba_kernel(add, OUT),
-        numba_kernel(add_in_parallel, OUT),
-        warp_kernel(add_in_warp, OUT),
-        lambda x, y: x + y,
-        lambda x, y: through_warp(x, y)[0],
-        jax.ffi.ffi_call("harness_ctypes_add", OUT),
-        lambda x, y: jax.pure_callback(np.add, OUT, x, y),
-    )
-    return dict(zip(MEMBERS, sums, strict=True))
+def add_in_python(frame):
+    """Do what bridges do whose handlers are Python behind a callback of ctypes."""
+    arrays = (ctypes.cast(x, ctypes.POINTER(ctypes.c_float)) for x in frame.addresses())
+    add(*(np.ctypeslib.as_array(x, OUT.shape) for x in arrays))
+
+
+ensure_target("harness_ctypes_add", lambda: python_handler(add_in_python, None), platform="cpu")
+through_warp = wp.jax_kernel(add_in_warp)
+OURS = {
+    "numba_kernel": numba_kernel(add, OUT),
+    "parallel numba_kernel": numba_kernel(add_in_parallel, OUT),
+    "warp_kernel": warp_kernel(add_in_warp, OUT),
+}
+RIVALS = {
+    "XLA a + b": lambda x, y: x + y,
+    "warp.jax_kernel": lambda x, y: through_warp(x, y)[0],
+    "ctypes callback": jax.ffi.ffi_call("harness_ctypes_add", OUT),
+    "pure_callback": lambda x, y: jax.pure_callback(np.add, OUT, x, y),
+}
+MEMBERS = OURS | RIVALS
 
 
 @functools.lru_cache(maxsize=1)
 def members_of(way):
     x = jnp.arange(8, dtype=jnp.float32)
     made = {WAYS[0]: fed_back, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
-    return {name: made(operation, x) for name, operation in operations().items()}
+    return {name: made(operation, x) for name, operation in MEMBERS.items()}
 
 
 def called(operation, x):
