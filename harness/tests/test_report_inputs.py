@@ -112,8 +112,8 @@ def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
         42,
     )
     assert groups(benchmark(ours("g", "of us[1]", 2.0)))[0].baseline.name == "of us[1]"  # named by its suite
-    (source,) = environment(inputs).sources
-    assert source.date.startswith("20") and len(source.date) == len("2026-01-04")
+    (source,) = environment(inputs)["sources"]
+    assert source["date"].startswith("20") and len(source["date"]) == len("2026-01-04")
     shown = text_of(rendered(tmp_path))
     assert f"sleep[1]: {naps.written_ratio(sleep)}" in shown and "test_alone" in shown
 

@@ -1,5 +1,6 @@
 """The conformance matrix: cells by operator, backend and property, with the reasons of what did not pass."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,16 +13,6 @@ PARTIAL: Final = "partly skipped"
 SIGNS: Final = {PASSED: "✓", PARTIAL: "◐", SKIPPED: "–", FAILED: "✕"}
 EXAMPLES: Final = 5
 REASONS: Final = 20  # of one square; failures often have one each
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Say why so many cells failed or were skipped, and name a few of them."""
-
-    status: str
-    text: str
-    cells: int
-    examples: tuple[str, ...]
 
 
 @dataclass
@@ -63,13 +54,13 @@ class Square:
         return ", ".join(f"{self.counts[s]:,} {s}" for s in (FAILED, PASSED, SKIPPED) if self.counts[s])
 
     @property
-    def reasons(self) -> list[Reason]:
-        """Failures first, then by how many cells share the reason."""
+    def reasons(self) -> list[dict[str, Any]]:
+        """Why so many cells failed or were skipped, with a few of them; failures first, then by number."""
         found = [
-            Reason(status, text, len(cells), tuple(cells[:EXAMPLES]))
+            {"status": status, "text": text, "cells": len(cells), "examples": cells[:EXAMPLES]}
             for (status, text), cells in self.told.items()
         ]
-        return sorted(found, key=lambda r: (r.status != FAILED, -r.cells))
+        return sorted(found, key=lambda r: (r["status"] != FAILED, -r["cells"]))
 
 
 @dataclass(frozen=True)
@@ -127,31 +118,20 @@ class Ids:
 def matrix(content: Mapping[str, Any], ids: Ids) -> Matrix:
     """Aggregate the cells of `matrix.json`; operators and properties stay in the order in which they come."""
     cells: list[Mapping[str, Any]] = content["cells"]
-    properties = tuple(dict.fromkeys(str(cell.get("property")) for cell in cells))
-    operators = dict.fromkeys(str(cell.get("operator")) for cell in cells)
-    backends = dict.fromkeys(str(cell.get("backend")) for cell in cells)
-    by_line: dict[tuple[str, str], dict[str, Square]] = {
-        (operator, backend): {} for operator in operators for backend in backends
-    }
+    squares: dict[tuple[str, ...], Square] = {}
     for cell in cells:
-        operator, backend, kind = (str(cell.get(key)) for key in ("operator", "backend", "property"))
-        squares = by_line[operator, backend]
-        if kind not in squares:
-            squares[kind] = Square(ids.new(operator, backend, kind), kind)
-        squares[kind].add(cell)
-    return Matrix(properties, _lines(by_line, properties, ids), tuple(_environments(content["rows"], cells)))
-
-
-def _lines(
-    found: Mapping[tuple[str, str], Mapping[str, Square]], properties: Iterable[str], ids: Ids
-) -> tuple[Line, ...]:
+        place = tuple(str(cell.get(key)) for key in ("operator", "backend", "property"))
+        if place not in squares:
+            squares[place] = Square(ids.new(*place), place[2])
+        squares[place].add(cell)
+    operators, backends, properties = (tuple(dict.fromkeys(place[i] for place in squares)) for i in range(3))
     lines: list[Line] = []
-    for (operator, backend), squares in found.items():
-        if squares:
+    for operator, backend in itertools.product(operators, backends):
+        own = {name: squares[place] for name in properties if (place := (operator, backend, name)) in squares}
+        if own:
             first = not lines or lines[-1].operator != operator
-            ordered = {name: squares[name] for name in properties if name in squares}
-            lines.append(Line(ids.new(operator, backend), operator, backend, first, ordered))
-    return tuple(lines)
+            lines.append(Line(ids.new(operator, backend), operator, backend, first, own))
+    return Matrix(properties, tuple(lines), tuple(_environments(content["rows"], cells)))
 
 
 def _environments(

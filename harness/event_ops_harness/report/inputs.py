@@ -73,35 +73,16 @@ def _content(path: Path) -> Mapping[str, Any] | str:
     return content
 
 
-@dataclass(frozen=True)
-class Source:
-    """Hold one input; `differs` names what of its machine or versions is not as at the top."""
-
-    name: str
-    command: str
-    date: str
-    commit: str
-    differs: str
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Hold the machine and the versions that come first in the inputs, and the inputs."""
-
-    machine: Mapping[str, str]
-    versions: Mapping[str, str]
-    sources: tuple[Source, ...]
-
-
-def environment(inputs: Inputs) -> Environment:
-    """Collect the machine, versions and commands of every input."""
+def environment(inputs: Inputs) -> dict[str, Any]:
+    """Return the machine and the versions that come first in the inputs, and where each input is from."""
     common: dict[str, str] = {}
     for content in inputs.found.values():
         common = machine(content) | common
-    first = {key: common[key] for key in _MACHINE if key in common}
-    versions = {key: value for key, value in common.items() if key not in first}
-    sources = (_source(name, content, common) for name, content in inputs.found.items())
-    return Environment(first, versions, tuple(sources))
+    return {
+        "machine": {key: common[key] for key in _MACHINE if key in common},
+        "versions": {key: value for key, value in common.items() if key not in _MACHINE},
+        "sources": [_source(name, content, common) for name, content in inputs.found.items()],
+    }
 
 
 def machine(content: Mapping[str, Any]) -> dict[str, str]:
@@ -113,11 +94,12 @@ def machine(content: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in found.items() if not isinstance(value, dict | list)}
 
 
-def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) -> Source:
+def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) -> dict[str, str]:
+    """Describe an input; `differs` names what of its machine or versions is not as at the top."""
     own = machine(content)
     differs = ", ".join(f"{key} {value}" for key, value in own.items() if common[key] != value)
-    command, date = (str(content.get(key, "")) for key in ("command", "date"))
-    date = str(content.get("datetime", date))[: len("2026-01-31")]
+    date = str(content.get("datetime", content.get("date", "")))[: len("2026-01-31")]
     told = content.get("commit_info") or {"id": content.get("commit")}
     commit = str(told.get("id") or "")[:7] + (", with changes" if told.get("dirty") else "")
-    return Source(f"{name}.json", command, date, commit, differs)
+    command = str(content.get("command", ""))
+    return {"name": f"{name}.json", "command": command, "date": date, "commit": commit, "differs": differs}

@@ -27,9 +27,9 @@ def markdown(inputs: Inputs) -> str:
 
 def _benchmark(name: str, files: Files) -> list[str]:
     shown = section(name, files, Ids())
-    parts = [f"## {name}", "; ".join(f"`{command}`" for command in shown.commands)]
+    parts = [f"## {name}", "; ".join(f"`{command}`" for command in shown["commands"])]
     parts.append(_ratios(rows.compared(groups_of(files))))
-    parts += [_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in shown.tables]
+    parts += [_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in shown["tables"]]
     return [part for part in parts if part]
 
 

@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -57,52 +56,43 @@ def matrix_of(inputs: Inputs, ids: Ids) -> Matrix | None:
     return matrix(inputs.found[MATRIX], ids) if MATRIX in inputs.found else None
 
 
-@dataclass(frozen=True)
-class Headline:
-    """Hold a figure, its title, a note beside it, and the id of its section."""
-
-    figure: str
-    label: str
-    note: str
-    target: str
-    bad: bool = False
+Headline = tuple[str, str, str, str]  # a figure, its title, a note beside it, the id of its section
 
 
 def headlines(matrix: Matrix | None, groups: Mapping[str, Sequence[Group]]) -> list[Headline]:
     """Return the headlines that the inputs allow; `groups` by benchmark."""
     makers = {"catalog": _catalog, "call": _call, "cuba": _cuba}
     beside = {name: [g for g in rows.compared(groups.get(name, ())) if g.rivals] for name in makers}
-    return [_conformance(matrix), *(makers[name](found) for name, found in beside.items() if found)]
+    return [_conformance(matrix), *((*makers[name](found), name) for name, found in beside.items() if found)]
 
 
 def _conformance(matrix: Matrix | None) -> Headline:
     if matrix is None:
-        return Headline("–", "conformance checks", f"{COMMANDS[MATRIX]} runs them", "conformance")
+        return "–", "conformance checks", f"{COMMANDS[MATRIX]} runs them", "conformance"
     totals = matrix.totals
     note = f"{totals[FAILED]:,} failed, {totals[SKIPPED]:,} skipped with a reason"
     label = f"conformance checks passed, {matrix.operators} operators"
-    return Headline(f"{totals[PASSED]:,}", label, note, "conformance", totals[FAILED] > 0)
+    return f"{totals[PASSED]:,}", label, note, "conformance"
 
 
-def _catalog(groups: Sequence[Group]) -> Headline:
+def _catalog(groups: Sequence[Group]) -> tuple[str, str, str]:
     ratios = _ratios(groups)
     ahead = sum(value >= 1 for value in ratios)
     note = f"in the median the fastest rival takes {ratio(statistics.median(ratios))} as long"
-    return Headline(f"{ahead} of {len(ratios)}", "cases in which no rival is faster", note, "catalog")
+    return f"{ahead} of {len(ratios)}", "cases in which no rival is faster", note
 
 
-def _call(groups: Sequence[Group]) -> Headline:
+def _call(groups: Sequence[Group]) -> tuple[str, str, str]:
     group = min(groups, key=lambda group: group.baseline.us)
     ordered = sorted(group.rivals, key=lambda t: -t.us)
     note = "; ".join(f"{t.name}: {duration(t.us)}" for t in dict.fromkeys((ordered[0], ordered[-1])))
-    ours = group.baseline
-    return Headline(duration(ours.us), f"{ours.name}: one {group.name}", note, "call")
+    return duration(group.baseline.us), f"{group.baseline.name}: one {group.name}", note
 
 
-def _cuba(groups: Sequence[Group]) -> Headline:
+def _cuba(groups: Sequence[Group]) -> tuple[str, str, str]:
     sizes = " to ".join(dict.fromkeys((groups[0].name, groups[-1].name)))
     label = "the fastest other simulator's time over ours"
-    return Headline(f"{span(_ratios(groups))}×", label, f"CUBA network, {sizes}", "cuba")
+    return f"{span(_ratios(groups))}×", label, f"CUBA network, {sizes}"
 
 
 def _ratios(groups: Sequence[Group]) -> list[float]:

@@ -1,12 +1,10 @@
 """The sections of the page, one for each benchmark: its charts, cases, tables and remarks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from event_ops_harness.report import charts, rows, tables
 from event_ops_harness.report.benchmarks import TEXTS
-from event_ops_harness.report.charts import Chart
 from event_ops_harness.report.conformance import Ids
 from event_ops_harness.report.figures import span
 from event_ops_harness.report.inputs import machine
@@ -20,70 +18,50 @@ _ELSEWHERE: Final = ("command", "machine", "date", "commit", "rows")
 Files = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """Hold the cases of one operator, folded until they are asked for."""
-
-    id: str
-    title: str
-    remark: str
-    charts: tuple[Chart, ...]
-    table: Table
-
-
-@dataclass(frozen=True)
-class Section:
-    """Hold one benchmark; `wide` charts stand in two columns, `small` ones in three."""
-
-    id: str
-    title: str
-    lead: str
-    commands: tuple[str, ...]
-    wide: tuple[Chart, ...]
-    small: tuple[Chart, ...]
-    ratios: bool
-    panels: tuple[Panel, ...]
-    tables: tuple[Table, ...]
-    notes: tuple[str, ...]
-
-
 def groups_of(files: Files) -> list[Group]:
     """Return the groups of all files of a benchmark; groups of two files are never merged."""
     return [group for content in files.values() for group in rows.groups(content)]
 
 
-def section(name: str, files: Files, ids: Ids) -> Section:
-    """Make the section of one benchmark from its files."""
+def section(name: str, files: Files, ids: Ids) -> dict[str, Any]:
+    """Make the section of one benchmark; `wide` charts stand in two columns, `small` ones in three."""
     title, lead = TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
     every = groups_of(files)
     groups = rows.compared(every)
     curves, threads, amounts = charts.scaling(every), charts.efficiencies(every), charts.amounts(every)
     few = 0 < len(groups) <= FEW and not amounts
     many = len(groups) > FEW and not (curves or threads or amounts)
-    return Section(
-        ids.new(name),
-        title,
-        lead,
-        tuple(str(content["command"]) for content in files.values() if "command" in content),
-        (*(charts.overview(groups) if many else []), *curves, *threads),
-        tuple(charts.bars(groups) if few else amounts),
-        few,
-        tuple(_panels(name, groups, ids) if many else []),
-        tuple(table for stem, content in files.items() for table in _tables(stem, content, many)),
-        tuple(dict.fromkeys(note for content in files.values() for note in _notes(content))),
-    )
+    return {
+        "id": ids.new(name),
+        "title": title,
+        "lead": lead,
+        "commands": [str(content["command"]) for content in files.values() if "command" in content],
+        "wide": [*(charts.overview(groups) if many else []), *curves, *threads],
+        "small": charts.bars(groups) if few else amounts,
+        "ratios": few,
+        "panels": _panels(name, groups, ids) if many else [],
+        "tables": [table for stem, content in files.items() for table in _tables(stem, content, many)],
+        "notes": list(dict.fromkeys(note for content in files.values() for note in _notes(content))),
+    }
 
 
-def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[Panel]:
+def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]]:
+    """Make a panel of the cases of each operator, folded until it is asked for."""
     fastest = rows.points(groups, rows.fastest_rival)
-    found: list[Panel] = []
+    found: list[dict[str, Any]] = []
     for operator, members in rows.by_operator(groups).items():
         remark = f"{len(members)} {'case' if len(members) == 1 else 'cases'}"
         if points := fastest.get(operator):
             remark += f"; fastest rival: {span([point.value for point in points])}×"
-        small = tuple(charts.bars(members, short_titles=True))
-        table = tables.by_case("Figures", members)
-        found.append(Panel(ids.new(name, operator), operator, remark, small, table))
+        found.append(
+            {
+                "id": ids.new(name, operator),
+                "title": operator,
+                "remark": remark,
+                "charts": charts.bars(members, short_titles=True),
+                "table": tables.by_case("Figures", members),
+            }
+        )
     return found
 
 
