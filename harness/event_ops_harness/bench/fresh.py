@@ -13,6 +13,10 @@ from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 from event_ops_harness.networks.shared.rivals import WorkerError
 
 Found = dict[str, Any]
+_ANSWER: Final = (
+    "import importlib, json, sys; _, worker, request = sys.argv; "
+    "print(json.dumps(importlib.import_module(worker).measure(json.loads(request))))"
+)
 T = TypeVar("T")
 _ABSENT: Final = ("ModuleNotFoundError", "ImportError")  # how reasons begin where a library is missing
 
@@ -29,7 +33,7 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
         WorkerError: the process failed; the text is the last line of its error.
     """
     changed = os.environ | (env or {})
-    words = ["-m", f"{__package__}.workers.{worker}", json.dumps(request)]
+    words = ["-c", _ANSWER, f"{__package__}.workers.{worker}", json.dumps(request)]
     said = run_python(words, {name: value for name, value in changed.items() if value is not None})
     answers = [line for line in said.splitlines() if line.startswith("{")]
     if not answers:

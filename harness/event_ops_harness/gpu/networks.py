@@ -9,6 +9,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -31,10 +32,10 @@ SEED = 1
 
 
 def stretches(
-    step: Step, steps: int, begin: Callable[[], Any], wiring: Any
-) -> dict[str, tuple[float, float]]:
-    """Return, with each kind of launches, the median seconds of a stretch, and the spikes of the last one."""
-    found: dict[str, tuple[float, float]] = {}
+    name: str, step: Step, steps: int, begin: Callable[[], Any], wiring: Any, neurons: int, seconds: float
+) -> dict[str, float]:
+    """Return, with each kind of launches, the median time of a stretch, and the rate in the last one."""
+    found: dict[str, float] = {}
     for how, options in (("no graph", {}), ("graph", graph_options())):
         state = begin()
         program = counting_scan(step, steps, state, wiring, compiler_options=options)
@@ -42,25 +43,20 @@ def stretches(
         for _ in range(1 + STRETCHES):
             state, stretch = timed(program, state, wiring)
             measured.append(stretch)
-        seconds = statistics.median(stretch["seconds"] for stretch in measured[1:])
-        found[how] = seconds, measured[-1]["spikes"]
+        took = statistics.median(stretch["seconds"] for stretch in measured[1:])
+        found[f"{name}, {how}, us a step"] = took / steps * 1e6
+        found[f"{name}, {how}, times real time"] = took / seconds
+        found[f"{name}, {how}, Hz"] = measured[-1]["spikes"] / neurons / seconds
     return found
 
 
 def balanced(seconds: float) -> dict[str, float]:
     """Time the CUBA network."""
     model = cuba.CubaParameters()
-    connectivity = random_connectivity(NEURONS, model, seed=0)
-    step, steps = cuba.catalog_step(connectivity, model, None), model.steps(seconds)
-
-    def begin() -> cuba.State:
-        return cuba.initial_state(connectivity, model, seed=0)
-
-    found: dict[str, float] = {}
-    for how, (took, spikes) in stretches(step, steps, begin, cuba.on_device(connectivity)).items():
-        found[f"CUBA {NEURONS}, {how}, us a step"] = took / steps * 1e6
-        found["spikes per neuron and second"] = spikes / NEURONS / seconds
-    return found
+    drawn = random_connectivity(NEURONS, model, seed=0)
+    step, begin = cuba.catalog_step(drawn, model, None), partial(cuba.initial_state, drawn, model, seed=0)
+    network = step, model.steps(seconds), begin, cuba.on_device(drawn)
+    return stretches(f"CUBA {NEURONS}", *network, NEURONS, seconds)
 
 
 def simulated(scale: float, seconds: float) -> dict[str, Any]:
@@ -70,14 +66,10 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     connectivity = recurrent_connectivity(model, SEED)
     built = time.perf_counter() - started
     wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
-    steps, name = model.steps(seconds), f"microcircuit {scale:g}"
-    step = microcircuit.catalog_step(model, None)
+    name, begin = f"microcircuit {scale:g}", partial(microcircuit.initial_state, model, SEED)
+    network = microcircuit.catalog_step(model, None), model.steps(seconds), begin, wiring
     found: dict[str, Any] = {f"{name}, synapses": connectivity.synapses, f"{name}, s to build": built}
-    measured = stretches(step, steps, lambda: microcircuit.initial_state(model, SEED), wiring)
-    for how, (took, spikes) in measured.items():
-        found[f"{name}, {how}, us a step"] = took / steps * 1e6
-        found[f"{name}, {how}, times real time"] = took / seconds
-        found[f"{name}, {how}, Hz"] = spikes / model.neurons / seconds
+    found |= stretches(name, *network, model.neurons, seconds)
     return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 
 

@@ -1,1 +1,1 @@
-"""Modules that benchmarks start in fresh processes; each prints its answer as one line of JSON."""
+"""Modules that benchmarks start in fresh processes; `measure` answers a request."""

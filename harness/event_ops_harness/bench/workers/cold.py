@@ -3,8 +3,6 @@
 What is timed here is imported by name when its turn comes; so is NumPy, which JAX would find loaded.
 """
 
-import json
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -103,7 +101,3 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     product = way.make(matrix.square_csr(rows, request["per_row"]), matrix.vector(rows), (rows, rows))
     found["first"], found["second"] = seconds_of(product), seconds_of(product)
     return found | {"norm": matrix.norm(product())}
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(sys.argv[1]))))

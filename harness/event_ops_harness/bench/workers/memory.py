@@ -2,8 +2,6 @@
 
 import functools
 import gc
-import json
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -157,7 +155,3 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
         found[name], times[name], y = peak_of(call)
         found[f"norm of {name}"] = norm(y)
     return found
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(sys.argv[1]))))

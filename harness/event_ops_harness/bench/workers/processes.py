@@ -5,9 +5,7 @@ There are the CUBA network, the network with static synapses, and all-gathers on
 
 import argparse
 import hashlib
-import json
 import statistics
-import sys
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -90,6 +88,7 @@ def static_network(request: Mapping[str, Any]) -> dict[str, Any]:
 
 PROGRAMS = {"all_gather": all_gathers, "cuba": cuba, "static_network": static_network}
 
-if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
-    print(json.dumps(PROGRAMS[asked.pop("program")](asked)))
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of the program that a request names."""
+    return PROGRAMS[request.pop("program")](request)

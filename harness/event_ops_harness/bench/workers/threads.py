@@ -1,8 +1,6 @@
 """Run one process of `bench threads`: one case, or the triad, with the threads that Numba started with."""
 
 import functools
-import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +37,3 @@ def _has_threads() -> bool:
     except ValueError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(sys.argv[1]))))
