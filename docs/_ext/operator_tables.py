@@ -10,8 +10,7 @@ from event_ops_harness.report.conformance import Ids, Matrix, matrix
 from event_ops_harness.report.figures import duration, percent, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
-from event_ops_harness.results import SKIPPED
-from event_ops_harness.table import markdown_table
+from event_ops_harness.results import SKIPPED, markdown_table
 
 
 @dataclass(frozen=True)

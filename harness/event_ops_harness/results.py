@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +33,12 @@ def new_table(title: str, columns: Sequence[str], text: Container[str], whole: C
     for name in columns:
         table.add_column(name, justify="left" if name in text else "right", no_wrap=name in whole)
     return table
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts in Markdown, which must not hold `|`."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from event_ops.discover import Operator, operators
+from event_ops_harness.results import markdown_table
 
 BACKENDS: Final = ("reference", "numba_cpu", "warp", "numba_cuda")
 # An operator is of the first family with one of its tags.
@@ -63,12 +64,6 @@ def with_tables(text: str) -> str:
         after = rest.split(f"<!-- {name}:end -->", 1)[1]
         text = f"{before}<!-- {name}:begin -->\n{TABLES[name]()}\n<!-- {name}:end -->{after}"
     return text
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts in Markdown, which must not hold `|`."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _row(operator: Operator) -> list[str]:

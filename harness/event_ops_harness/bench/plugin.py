@@ -110,7 +110,7 @@ class InTurns:
 
     def __init__(self, request: pytest.FixtureRequest, benchmark: Any) -> None:
         self._node, self._config, self._benchmark = request.node, request.config, benchmark
-        if compiles_slow_programs() and benchmark.enabled:
+        if jax.config.values.get("jax_disable_most_optimizations") and benchmark.enabled:
             pytest.fail(
                 "JAX compiles without optimizations here (jax_disable_most_optimizations), so times mean "
                 "nothing; if a conftest.py has set it: pytest --noconftest",
@@ -175,7 +175,7 @@ class InTurns:
         if member in group.wrong:
             pytest.fail(f"{member} {group.wrong[member]}", pytrace=False)
         first = next(iter(group.seconds))
-        set_name(self._benchmark, member)
+        self._benchmark.name = member  # in tables and files; its `fullname` stays
         self._benchmark.group = self._benchmark.group or self._node.name.partition("[")[0]
         rounds = group.seconds[member]
         self._node.stash[_REPLAY].seconds = list(rounds)
@@ -239,13 +239,3 @@ def cores() -> int:
 def in_turns(request: pytest.FixtureRequest, benchmark: Any) -> InTurns:
     """Time the members of a group in turns; see `InTurns.__call__`."""
     return InTurns(request, benchmark)
-
-
-def set_name(benchmark: Any, name: str) -> None:
-    """Let tables and files of pytest-benchmark call a test by this name; its `fullname` stays."""
-    benchmark.name = name
-
-
-def compiles_slow_programs() -> bool:
-    """Say whether JAX was asked to spare time where it compiles, which programs pay for."""
-    return bool(jax.config.values.get("jax_disable_most_optimizations"))

@@ -51,7 +51,8 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
     leads: dict[str, dict[str, float]] = {name: {} for name in others}
     for density, dense in at_densities(problem):
         able = [name for name in _able(dense, calls, [first, *leads], say) if name != first]
-        times = _times(dense, {name: calls[name] for name in (first, *able)}, options) if able else {}
+        runs = {name: steps_of(dense, calls[name]).run for name in (first, *able)} if able else {}
+        times = times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3)
         found = {name: lead(times[first], times[name]) for name in able}
         leads = {name: leads[name] | {density: ratio} for name, ratio in found.items() if ratio is not None}
         if not leads:
@@ -71,22 +72,6 @@ def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: S
         except Mismatch as wrong:
             say(f"{problem.name}: {name} is left out: {wrong}")
     return able
-
-
-def _times(problem: Problem, calls: dict[str, Call], options: argparse.Namespace) -> dict[str, list[float]]:
-    runs = {name: steps_of(problem, call).run for name, call in calls.items()}
-    return times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3)
-
-
-def _measured(options: argparse.Namespace, platform: str, say: Say, status: Say) -> list[Measured]:
-    found: list[Measured] = []
-    for operator in operators():
-        if options.only and operator.name not in options.only:
-            continue
-        for case in cases(operator):
-            status(f"measuring {operator.name} {case.name}")
-            found.append(measure(make_problem(operator, case), platform, options, say))
-    return found
 
 
 def _table(rows: Sequence[dict[str, Any]], kind: str) -> Table:
@@ -123,10 +108,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, show and write; return the exit status."""
     kind = jax.local_devices()[0].device_kind
     options = _parse(argv, kind)
-    console = Console(width=max(Console().width, 165))
+    platform, console = platform_of(jax.default_backend()), Console(width=max(Console().width, 165))
     say = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
     with console.status("measuring") as status:
-        rows = rows_of(_measured(options, platform_of(jax.default_backend()), say, status.update))
+        found: list[Measured] = []
+        chosen = [x for x in operators() if x.name in (options.only or [x.name])]
+        for problem in (make_problem(x, case) for x in chosen for case in cases(x)):
+            status.update(f"measuring {problem.name}")
+            found.append(measure(problem, platform, options, say))
+    rows = rows_of(found)
     console.print(_table(rows, kind))
     asked = command("tune", sys.argv[1:] if argv is None else argv)
     write_found(options.output, asked, {"format": FORMAT, "device_kind": kind, "rows": rows})

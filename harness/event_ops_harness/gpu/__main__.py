@@ -48,6 +48,11 @@ class Step:
     obstacle: str | None = None
 
     @classmethod
+    def of_module(cls, seconds: int, name: str, *words: str) -> Self:
+        """Return the step that runs a module of this package."""
+        return cls((sys.executable, "-m", f"{__package__}.{name}", *words), seconds)
+
+    @classmethod
     def sanitized(cls, tool: str) -> Self:
         """Return the step that runs the checked cases under a tool of compute-sanitizer."""
         options = "--target-processes", "all", "--tool", tool, "--error-exitcode", "9"
@@ -63,13 +68,13 @@ STEPS: Final = {
         180,
         None if TUTORIALS.exists() else "the tutorials are not beside this project",
     ),
-    "launch": Step((sys.executable, "-m", "event_ops_harness.gpu.launch"), 120),
-    "products": Step((sys.executable, "-m", "event_ops_harness.gpu.products"), 300),
-    "catalog": Step((sys.executable, "-m", "event_ops_harness.gpu.catalog"), 600),
-    "microcircuit": Step((sys.executable, "-m", "event_ops_harness.gpu.networks", "microcircuit"), 300),
-    "cuba": Step((sys.executable, "-m", "event_ops_harness.gpu.networks", "cuba"), 180),
-    "hardware": Step((sys.executable, "-m", "event_ops_harness.gpu.hardware"), 300),
-    "emulated": Step((sys.executable, "-m", "event_ops_harness.gpu.compare"), 600),
+    "launch": Step.of_module(120, "launch"),
+    "products": Step.of_module(300, "products"),
+    "catalog": Step.of_module(600, "catalog"),
+    "microcircuit": Step.of_module(300, "networks", "microcircuit"),
+    "cuba": Step.of_module(180, "networks", "cuba"),
+    "hardware": Step.of_module(300, "hardware"),
+    "emulated": Step.of_module(600, "compare"),
     "memcheck": Step.sanitized("memcheck"),
     "racecheck": Step.sanitized("racecheck"),
 }

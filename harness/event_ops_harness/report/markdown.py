@@ -10,8 +10,7 @@ from event_ops_harness.report.inputs import Inputs
 from event_ops_harness.report.page import benchmarks, matrix_of
 from event_ops_harness.report.rows import Group
 from event_ops_harness.report.sections import Files, groups_of, section
-from event_ops_harness.results import FAILED, PASSED, SKIPPED
-from event_ops_harness.table import markdown_table
+from event_ops_harness.results import FAILED, PASSED, SKIPPED, markdown_table
 
 
 def markdown(inputs: Inputs) -> str:

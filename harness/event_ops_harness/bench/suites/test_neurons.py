@@ -72,22 +72,13 @@ def hodgkin_huxley(V_m, m, h, n, *, I_e, dt):
     return V_inf + (V_m - V_inf) * jnp.exp(-g * dt), m, h, n
 
 
-LIF = neuron_step(
-    lif,
-    threshold=lambda V_m, *, V_th: V_m - V_th,
-    reset=lambda V_m, *, V_reset: V_reset,
-    held=("V_m",),
-)
-DRAWING, GIVEN = (
-    neuron_step(
-        noisy_lif,
-        threshold=lambda V_m, *, V_th: V_m - V_th,
-        reset=lambda V_m, *, V_reset: V_reset,
-        held=("V_m",),
-        noise=noise,
-    )
-    for noise in ({"xi": "normal"}, None)
-)
+FIRING = {
+    "threshold": lambda V_m, *, V_th: V_m - V_th,
+    "reset": lambda V_m, *, V_reset: V_reset,
+    "held": ("V_m",),
+}
+LIF, GIVEN = neuron_step(lif, **FIRING), neuron_step(noisy_lif, **FIRING)
+DRAWING = neuron_step(noisy_lif, **FIRING, noise={"xi": "normal"})
 IZHIKEVICH = neuron_step(
     izhikevich,
     threshold=lambda V_m, U_m, *, V_th=30.0: V_m - V_th,
