@@ -1,4 +1,4 @@
-"""Share among the sessions of noxfile.py which Pythons exist, what is installed and how pytest runs."""
+"""Find Pythons, install environments and run pytest for the sessions of noxfile.py."""
 
 import os
 import re
@@ -89,13 +89,13 @@ def pytest(session: nox.Session, *args: str, under: tuple[str, ...] = (), **opti
 
 
 def run_module(session: nox.Session, name: str, *extras: str, **options: Any) -> None:
-    """Install the distributions with `extras`, and run a module of theirs with what follows `--`."""
+    """Install the distributions with `extras`, and run one of their modules with the words after `--`."""
     install(session, *workspace(*extras))
     session.run("python", "-m", name, *session.posargs, **options)
 
 
 def shared_libraries(session: nox.Session) -> str:
-    """Where pip puts libraries, such as TBB, which others look for in the system alone."""
+    """Return where pip puts shared libraries, such as TBB, which Numba looks for in the system alone."""
     return str(Path(session.virtualenv.location).resolve() / "lib")
 
 

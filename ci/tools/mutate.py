@@ -70,7 +70,7 @@ def configure(copy: Path, target: str, timeout: float) -> Path:
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """For the tests in the copy: what one run has compiled, the next one reads, as far as it is the same."""
+    """Return the environment of tests in the copy, in which a run reads kernels that the last one compiled."""
     kept = copy.parent
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(str(copy / part) for part in (BRIDGE, "ops", "harness")),
@@ -83,7 +83,7 @@ def environment(copy: Path) -> dict[str, str]:
 
 
 def leave_out(session: WorkDB, sample: int | None, seed: int) -> None:
-    """Skip what means nothing, and all but a sample."""
+    """Skip changes that mean nothing, and all but a sample."""
     items = sorted(session.work_items, key=lambda item: [str(m) for m in item.mutations])
     wanted = [item for item in items if IGNORED not in item.mutations[0].operator_name]
     if sample is not None and sample < len(wanted):

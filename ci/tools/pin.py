@@ -28,7 +28,7 @@ def compile_command(python: str, extras: tuple[str, ...], *options: str) -> list
 
 
 def pin(name: str, what: str, command: list[str]) -> None:
-    """Run `command` and write what it resolves to `ci/constraints/<name>.txt`."""
+    """Run `command` and write the versions that it resolves to `ci/constraints/<name>.txt`."""
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     path = FOLDER / f"{name}.txt"
     path.write_text(HEADER.format(what=what) + done.stdout, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Our docstrings as Napoleon takes them: what `Returns:` and `Source:` hold becomes fields."""
+"""Change our docstrings for Napoleon: `Returns:` and `Source:` become fields."""
 
 import re
 from typing import Any, Final

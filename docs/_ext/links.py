@@ -14,7 +14,7 @@ ROLES = ("py-func", "py-class", "py-mod", "py-meth")  # of references that a pag
 
 @dataclass
 class Page(HTMLParser):
-    """What a page links to, what can be linked to in it, and the references that found nothing."""
+    """Gather the links of a page, the places in it, and its references that found nothing."""
 
     links: list[tuple[str, str]] = field(default_factory=list)  # (tag, address)
     ids: set[str] = field(default_factory=set)
@@ -40,7 +40,7 @@ class Page(HTMLParser):
             self._open.append(tag)
 
     def handle_data(self, data: str) -> None:
-        """Note what a reference names, unless it is Python's own."""
+        """Note the name in a reference, unless it is a builtin of Python."""
         if self._role and not hasattr(builtins, data):
             self.unresolved.append(f"{data} by {self._role}")
         self._role = None

@@ -1,4 +1,4 @@
-"""A page for each operator of the catalog: its docstring, its definition, and what was found about it.
+"""Write a page for each operator of the catalog: its docstring, its definition, and its results.
 
 They are written to `reference/operators` before Sphinx reads its sources, and are not part of git.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from operator_tables import Results, backends, conformance, counted, measured
+from root_pages import write_changed
 
 from event_ops.catalog import FAMILIES
 from event_ops.discover import Operator, operators
@@ -35,9 +36,7 @@ def write(folder: Path) -> None:
         if old.stem not in pages:
             old.unlink()
     for name, text in pages.items():
-        path = folder / f"{name}.md"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write_changed(folder / f"{name}.md", text)
 
 
 def page(operator: Operator, results: Results) -> str:

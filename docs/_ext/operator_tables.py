@@ -23,7 +23,7 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read those of a results folder; catalog and counters that cannot be read count as empty."""
+        """Read a results folder; catalog and counters that cannot be read count as empty."""
         files = read(folder).found
         found, measured = files["matrix"], files.get("catalog", {})
         return cls(
@@ -34,7 +34,7 @@ class Results:
 
 
 def backends(operator: Operator) -> str:
-    """A row per backend: where it runs, and what it leaves to others."""
+    """Make a row per backend: where it runs, and the work that it leaves to another backend."""
     kernels = operator.kernel.backends
     default = operator.kernel.defaults["cpu"]
     rows = []
@@ -99,7 +99,7 @@ def _others(group: Group) -> str:
 
 
 def counted(name: str, found: Mapping[str, Any]) -> str:
-    """A row per case and CUDA backend: what its kernels did, executed on a CPU."""
+    """Make a row per case and CUDA backend: the counters of its kernels, executed on a CPU."""
     mine = [row for row in found.get("rows", ()) if row["operator"] == name]
     if not mine:
         return "No counters of this operator have been recorded."

@@ -1,4 +1,4 @@
-"""Pages that are files of the repository's root: copied, with links to each other as pages.
+"""Copy files of the repository's root as pages, with the links between them.
 
 They are written to `project` before Sphinx reads its sources, and are not part of git.
 """
@@ -25,10 +25,13 @@ def setup(app: Any) -> dict[str, bool]:
 def write(folder: Path) -> None:
     """Write the pages that have changed."""
     for file, page in PAGES.items():
-        text = linked((ROOT / file).read_text(encoding="utf-8"))
-        path = folder / page
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write_changed(folder / page, linked((ROOT / file).read_text(encoding="utf-8")))
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Write a page unless it is as it was: Sphinx reads pages anew that have another time."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def linked(text: str) -> str:

@@ -5,6 +5,7 @@
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ _HEADING: Final = re.compile(r"^### (\d+)\. (.+)$", re.MULTILINE)
 _TEST: Final = re.compile(r"`([\w./-]+\.py)::(\w+)`")
 _PROMISE: Final = "promise"
 _TRIED: Final = "tried"
+COUNTED: Final = ("tests", "tried", "failed", "skipped", "seconds")
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,6 @@ class Promise:
     number: int
     title: str
     tests: tuple[tuple[str, str], ...]
-
-
-@dataclass
-class Outcome:
-    tests: int = 0
-    tried: int = 0
-    failed: int = 0
-    skipped: int = 0
-    seconds: float = 0.0
 
 
 def promises(document: str) -> list[Promise]:
@@ -55,24 +48,22 @@ def kept_by(item: pytest.Item) -> Iterator[int]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note the promises in what reports carry: those cross process boundaries, marks do not."""
+    """Note the promises in the properties of reports, which cross process boundaries; marks do not."""
     for item in items:
         item.user_properties += [(_PROMISE, number) for number in dict.fromkeys(kept_by(item))]
 
 
-def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, Outcome]:
-    """Return the outcomes of the tests of each promise, from reports and their categories."""
-    found: dict[int, Outcome] = {}
+def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, dict[str, float]]:
+    """Count the tests, trials, failures, skips and seconds of each promise, by reports with categories."""
+    found: dict[int, dict[str, float]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0.0))
     for category, report in reports:
         properties: list[tuple[str, Any]] = report.user_properties
+        skipped, failed = category == "skipped", category in ("failed", "error")
         tried = sum(value for name, value in properties if name == _TRIED) or 1
+        counts = 1, 0 if skipped else tried, failed, skipped, report.duration
         for number in (value for name, value in properties if name == _PROMISE):
-            outcome = found.setdefault(number, Outcome())
-            outcome.tests += 1
-            outcome.seconds += report.duration
-            outcome.skipped += category == "skipped"
-            outcome.failed += category in ("failed", "error")
-            outcome.tried += 0 if category == "skipped" else tried
+            for name, count in zip(COUNTED, counts, strict=True):
+                found[number][name] += count
     return found
 
 
@@ -87,11 +78,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     Console(width=110).print(_table(known, found))
 
 
-def _table(known: list[Promise], found: dict[int, Outcome]) -> Table:
-    columns = ("promise", "tests", "tried", "failed", "skipped", "seconds")
-    table = new_table("Promises", columns, text=("promise",))
+def _table(known: list[Promise], found: dict[int, dict[str, float]]) -> Table:
+    table = new_table("Promises", ("promise", *COUNTED), text=("promise",))
     for promise in known:
-        outcome = found.get(promise.number, Outcome())
-        counts = (outcome.tests, outcome.tried, outcome.failed, outcome.skipped)
-        table.add_row(f"{promise.number}. {promise.title}", *map(str, counts), f"{outcome.seconds:.0f}")
+        counts = (f"{found[promise.number][name]:.0f}" for name in COUNTED)
+        table.add_row(f"{promise.number}. {promise.title}", *counts)
     return table

@@ -1,4 +1,4 @@
-"""Make tables for the terminal, and write what was found as JSON with what the figures depend on."""
+"""Make tables, and write results as JSON with the machine and the versions that figures depend on."""
 
 import datetime
 import functools
@@ -28,7 +28,7 @@ _LOCAL = ("--rivals-python", "--output", "--benchmark-json", "--benchmark-storag
 
 
 def new_table(title: str, columns: Sequence[str], text: Container[str], whole: Container[str] = ()) -> Table:
-    """Return a table without rows: columns of figures, but for those in `text`; `whole` ones do not wrap."""
+    """Return a table without rows: columns of figures, except in `text`; `whole` ones do not wrap."""
     table = Table(title=title, title_justify="left")
     for name in columns:
         table.add_column(name, justify="left" if name in text else "right", no_wrap=name in whole)
@@ -42,7 +42,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
-    """Write what was found, with the command that finds it again, the time and the machine."""
+    """Write the figures, with the command that measures them again, the time and the machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
     result = {"command": command, **when(), "machine": machine(), **found}
     path.write_text(json.dumps(result, indent=1) + "\n")
@@ -57,7 +57,7 @@ def command(session: str, options: Sequence[str]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Describe what the figures depend on; nothing that names the machine."""
+    """Describe the machine that figures depend on, without naming it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
 
 
 def packages() -> dict[str, str]:
-    """Return the versions of what figures depend on."""
+    """Return the versions of packages that figures depend on."""
     return installed(*_PACKAGES)
 
 

@@ -1,4 +1,4 @@
-"""Put a revision of the repository into a folder of its own, for as long as it is measured."""
+"""Put a revision of the repository into a separate folder, for as long as it is measured."""
 
 import compileall
 import os

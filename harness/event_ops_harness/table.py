@@ -55,7 +55,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operato
 
 
 def with_tables(text: str) -> str:
-    """Return `text` with what is between markers replaced. Raises ValueError where there are none."""
+    """Return `text` with a table between each pair of markers. Raises ValueError where there are none."""
     found = re.findall(r"<!-- (\w+):begin -->", text)
     if not found:
         raise ValueError(f"found no <!-- NAME:begin --> of {', '.join(TABLES)}; put it where a table belongs")

@@ -146,7 +146,7 @@ NETWORKS: Final[Mapping[str, Callable[[int], Any]]] = {
 
 
 def steps_of(name: str, neurons: int, steps: int) -> Callable[[], Any]:
-    """Return a function that simulates so many steps from one state, compiled now, and counts spikes."""
+    """Return a function that simulates `steps` steps from one state, compiled now, and counts spikes."""
     brainstate.random.seed(0)
     network = NETWORKS[name](neurons)
     brainstate.nn.init_all_states(network)

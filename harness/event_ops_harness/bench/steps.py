@@ -104,7 +104,7 @@ def steps_of(problem: Problem, function: Callable[..., Any]) -> Steps:
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], **how: Any) -> Steps:
-    """Compile `function` for these arguments, to be called from Python; `how` is what `Steps` takes."""
+    """Compile `function` for these arguments, to be called from Python; `how` goes to `Steps`."""
     compiled = jax.jit(function).lower(*args).compile()
     return Steps(repeated(lambda: jax.block_until_ready(compiled(*args))), **how)
 

@@ -1,4 +1,4 @@
-"""Compare the counters of a GPU, by Nsight Compute, with those that `nox -s counters` counts on the CPU.
+"""Compare the counters of a GPU, by Nsight Compute, with the counts of `nox -s counters` on the CPU.
 
 The calls are those of the record, `harness/results/gpu_counters.json`, on numba_cuda. Ratios are the GPU's
 figure by the one that was counted, or estimated, for the same call.

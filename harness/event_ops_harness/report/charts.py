@@ -28,7 +28,7 @@ SHAPES: Final = (
 
 @dataclass(frozen=True)
 class Chart:
-    """Hold what the macro `kind` of the template draws; `label` is its name where it cannot be seen."""
+    """Hold a chart for the macro `kind` of the template; `label` is its name where it cannot be seen."""
 
     kind: str
     title: str
@@ -166,7 +166,7 @@ def amounts(groups: Iterable[Group]) -> list[Chart]:
 def _amounts(
     found: Sequence[tuple[str, float, str, bool]], limit: float = 0.0
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a bar from 0 for each (name, value, value in words, ours); what is not above 0 has none."""
+    """Return a bar from 0 for each (name, value, value in words, ours); without length up to 0."""
     most = max([value for _, value, *_ in found] + [limit * 1.02, 1e-9])
     drawn = [
         _bar(name, text, f"{name}: {text}", ours, 0.0, 100 * max(value, 0.0) / most)

@@ -1,4 +1,4 @@
-"""The conformance matrix: cells by operator, backend and property, with the reasons of what did not pass."""
+"""Aggregate the conformance matrix by operator, backend and property, with reasons of skips and failures."""
 
 import itertools
 import re
@@ -55,7 +55,7 @@ class Square:
 
     @property
     def reasons(self) -> list[dict[str, Any]]:
-        """Why so many cells failed or were skipped, with a few of them; failures first, then by number."""
+        """Return why cells failed or were skipped, with a few of them; failures first, then by number."""
         found = [
             {"status": status, "text": text, "cells": len(cells), "examples": cells[:EXAMPLES]}
             for (status, text), cells in self.told.items()
@@ -109,7 +109,7 @@ class Ids:
         self._given: Counter[str] = Counter()
 
     def new(self, *names: str) -> str:
-        """Join `names`, without what an address cannot hold; number an id that was given before."""
+        """Join `names`, without signs that an address cannot hold; number an id that was given before."""
         text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
         self._given[text] += 1
         return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")

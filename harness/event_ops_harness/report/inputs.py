@@ -1,4 +1,4 @@
-"""The JSON files of a results folder: what they hold, where that comes from, and which files are missing."""
+"""Read the JSON files of a results folder, where they come from, and which of them are missing."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Hold the files by name, without `.json`, in the order of the page; and those that are missing."""
+    """Hold the files by name, without `.json`, in the order of the page; and the missing ones."""
 
     found: Mapping[str, Mapping[str, Any]]
     missing: tuple[Missing, ...]
@@ -86,7 +86,7 @@ def environment(inputs: Inputs) -> dict[str, Any]:
 
 
 def machine(content: Mapping[str, Any]) -> dict[str, str]:
-    """Return the machine and the versions that a file names; those of a plain run have details, left out."""
+    """Return the machine and the versions that a file names; details of a plain run are left out."""
     told = content.get("machine_info", content.get("machine"))
     found = dict(told) if isinstance(told, dict) else {}
     if "device" in content:
@@ -95,7 +95,7 @@ def machine(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) -> dict[str, str]:
-    """Describe an input; `differs` names what of its machine or versions is not as at the top."""
+    """Describe an input; `differs` names the parts of its machine and versions that are not as at the top."""
     own = machine(content)
     differs = ", ".join(f"{key} {value}" for key, value in own.items() if common[key] != value)
     date = str(content.get("datetime", content.get("date", "")))[: len("2026-01-31")]

@@ -14,7 +14,7 @@ from event_ops_harness.results import FAILED, PASSED, SKIPPED, markdown_table
 
 
 def markdown(inputs: Inputs) -> str:
-    """Write a heading and tables per benchmark, and for the matrix; then what is missing."""
+    """Write a heading and tables per benchmark, and for the matrix; then the missing inputs."""
     parts = [part for name in benchmarks(inputs) for part in _benchmark(name, inputs.named(name))]
     checked = matrix_of(inputs, Ids())
     if checked is not None:
@@ -33,7 +33,7 @@ def _benchmark(name: str, files: Files) -> list[str]:
 
 
 def _ratios(groups: Sequence[Group]) -> str:
-    """Write, by operator, the cases, ours, and how many times as long each other took: from, to."""
+    """Write, by operator, the cases, ours, and how many times as long each rival took: from, to."""
     cases = rows.by_operator(groups)
     lines = [
         [operator, str(len(cases[operator])), ours, "; ".join(f"{x}: {span(y)}" for x, y in others.items())]

@@ -22,7 +22,7 @@ _RESERVED: Final = ("top", "conformance", "heat-map", "sources", "missing")
 
 
 def page(inputs: Inputs, date: str, commit: str) -> str:
-    """Return the HTML; `date` and `commit` are those of the page, each input has its own."""
+    """Return the HTML; `date` and `commit` are of the page, not of its inputs."""
     ids = Ids()
     for name in _RESERVED:
         ids.new(name)

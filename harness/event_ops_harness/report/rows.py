@@ -53,7 +53,7 @@ class Group:
 
     @property
     def rivals(self) -> list[Timing]:
-        """Members that others wrote, and the plain JAX definition."""
+        """Return the members that are not ours, and the plain JAX definition."""
         return [t for t in self.timings[1:] if not t.ours or t.name == REFERENCE]
 
     @property
@@ -75,7 +75,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Point:
-    """Hold a figure of one case, and the words that say what it is."""
+    """Hold a figure of one case, and the words that describe it."""
 
     value: float
     text: str
@@ -128,7 +128,7 @@ def share(group: Group) -> Point | None:
 
 
 def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """Return for each (operator, ours) and other member how many times as long it takes in each case."""
+    """Return (operator, ours) -> further member -> how many times as long it takes in each case."""
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for group in groups:
         others = found.setdefault((group.operator, group.baseline.name), {})
@@ -155,7 +155,7 @@ def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]
 
 
 def _of_steps(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Timing]]:
-    """Read figures named `what, rival us`, or `what, us` for ours; those of one `what` are a group."""
+    """Read figures named `group, rival us`, or `group, us` for ours."""
     found: dict[str, list[Timing]] = {}
     for figures in (step.get("found") or {} for step in steps.values()):
         for key in sorted(figures, key=lambda key: not key.endswith(", us")):

@@ -80,7 +80,7 @@ def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Tabl
 
 
 def _notes(content: Mapping[str, Any]) -> list[str]:
-    """Return versions that the file's machine does not name, and what it says beside rows of statistics."""
+    """Return versions that the file's machine does not name, and its remarks beside rows of statistics."""
     known, found = machine(content), list[str]()
     for timing in (timing for group in rows.groups(content) for timing in group.timings):
         versions: Mapping[str, Any] = timing.more.get("versions") or {}

@@ -1,4 +1,4 @@
-"""JAX itself: its sparse matrices, and what jax.numpy has for sums at places, dense products, spikes."""
+"""JAX itself: its sparse matrices, and jax.numpy for sums at places, dense products, spikes."""
 
 from functools import partial
 from typing import Any, Final

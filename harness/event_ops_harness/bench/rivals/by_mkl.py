@@ -11,6 +11,7 @@ from event_ops_harness.bench.timing import Steps, repeated
 
 def _product(problem: Problem) -> Steps:
     matrix, x = operands(problem)
+    # A transposed CSR matrix is one of CSC to SciPy, which MKL takes as it is.
     view = as_multiplied(problem, matrix)
     return Steps(repeated(lambda: dot_product_mkl(view, x)))
 

@@ -52,7 +52,7 @@ def add_in_warp(
 
 
 def add_in_python(frame):
-    """Do what bridges do whose handlers are Python behind a callback of ctypes."""
+    """Add as bridges do whose handlers are Python behind a callback of ctypes."""
     arrays = (ctypes.cast(x, ctypes.POINTER(ctypes.c_float)) for x in frame.addresses())
     add(*(np.ctypeslib.as_array(x, OUT.shape) for x in arrays))
 

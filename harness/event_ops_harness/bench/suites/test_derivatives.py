@@ -38,7 +38,7 @@ def _in_float64():
 
 @functools.lru_cache(maxsize=1)
 def work(name):
-    """Return what -> way -> work."""
+    """Return value, jvp or gradient -> way -> work."""
     differentiable, rng = ALL[name], np.random.default_rng(1)
     ins = [jnp.asarray(x) for x in differentiable.inputs(rng, differentiable.large)]
     floats = tuple(i for i, x in enumerate(ins) if x.dtype == "float64")

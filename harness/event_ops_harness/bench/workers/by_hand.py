@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 
+# On disk, as whoever waits for a compiler has it: the second process of `bench cold` reads it.
 @numba.njit(cache=True)
 def matvec(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
     """y = A @ v, serial, without checks."""
