@@ -42,7 +42,7 @@ TARGETS: Final = {
     "csr": (
         ["ops/event_ops/checks/csr.py"]
         + [f"ops/event_ops/sparse/{name}.py" for name in ("csr", "arithmetic", "convert")]
-        + [f"ops/event_ops/sparse/{name}.py" for name in ("products", "plan", "plasticity", "pytree")],
+        + [f"ops/event_ops/sparse/{name}.py" for name in ("products", "matrix", "plasticity", "pytree")],
         [f"ops/tests/test_{name}.py" for name in ("csr_validate", "csr_convert", "csr", "csr_transforms")]
         + ["ops/tests/test_csr_operands.py"]
         # The documented invalid calls of every operator.
@@ -70,7 +70,7 @@ def configure(copy: Path, target: str, timeout: float) -> Path:
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """Return the environment of tests in the copy, in which a run reads kernels that the last one compiled."""
+    """Return the environment of tests in the copy, in which a run reads what the last one compiled."""
     kept = copy.parent
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(str(copy / part) for part in (BRIDGE, "ops", "harness")),

@@ -81,7 +81,7 @@ def installed(*names: str) -> dict[str, str]:
     return {name: versions[name] for name in names if name in versions}
 
 
-@functools.cache
+@functools.cache  # reads the metadata of every package, some hundred files
 def _versions() -> dict[str, str]:
     return {str(x.metadata["Name"]).lower(): x.version for x in importlib.metadata.distributions()}
 

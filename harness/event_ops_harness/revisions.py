@@ -29,6 +29,7 @@ def worktree(repository: Path, revision: str) -> Iterator[Path]:
         tree = Path(folder) / "base"
         git(repository, "worktree", "add", "--detach", str(tree), commit)
         try:
+            # Else its first process would compile what that of the working tree finds compiled.
             compileall.compile_dir(tree, quiet=2)
             yield tree
         finally:

@@ -25,21 +25,26 @@ CONDUCTANCE: Final = (
 )
 
 
+def lif(neurons: int, rest: float, refractory: float) -> Any:
+    """Return neurons with this potential at rest, in mV, and refractory period, in ms."""
+    return brainpy.state.LIFRef(
+        neurons,
+        V_rest=rest * u.mV,
+        V_th=-50.0 * u.mV,
+        V_reset=-60.0 * u.mV,
+        tau=20.0 * u.ms,
+        tau_ref=refractory * u.ms,
+        V_initializer=braintools.init.Normal(-55.0 * u.mV, 2.0 * u.mV),
+    )
+
+
 class Balanced(brainstate.nn.Module):
     """Four excitatory neurons for each inhibitory one, with 80 synapses each (Brette et al. 2007)."""
 
     def __init__(self, neurons: int, rest: float, outs: tuple[Any, Any], weights: tuple[Any, Any]) -> None:
         super().__init__()
         self.excitatory = neurons * 4 // 5
-        self.neurons = brainpy.state.LIFRef(
-            neurons,
-            V_rest=rest * u.mV,
-            V_th=-50.0 * u.mV,
-            V_reset=-60.0 * u.mV,
-            tau=20.0 * u.ms,
-            tau_ref=5.0 * u.ms,
-            V_initializer=braintools.init.Normal(-55.0 * u.mV, 2.0 * u.mV),
-        )
+        self.neurons = lif(neurons, rest, 5.0)
         self.projections = [
             brainpy.state.AlignPostProj(
                 comm=brainstate.nn.EventFixedProb(size, neurons, 80 / neurons, weight, seed=seed),
@@ -75,15 +80,7 @@ class Decision(brainstate.nn.Module):
         of_pair[:2, :2] = [[strong, weak], [weak, strong]]
         of_pair[2, :2], of_pair[3] = weak, inhibitory
         weights = of_pair[of_group][:, of_group] * 8 / neurons
-        self.neurons = brainpy.state.LIFRef(
-            neurons,
-            V_rest=-52.0 * u.mV,
-            V_th=-50.0 * u.mV,
-            V_reset=-60.0 * u.mV,
-            tau=20.0 * u.ms,
-            tau_ref=2.0 * u.ms,
-            V_initializer=braintools.init.Normal(-55.0 * u.mV, 2.0 * u.mV),
-        )
+        self.neurons = lif(neurons, -52.0, 2.0)
         self.project = brainpy.state.AlignPostProj(
             comm=brainstate.nn.EventLinear(neurons, neurons, jnp.asarray(weights, jnp.float32) * u.mS),
             syn=brainpy.state.Expon.desc(neurons, tau=5.0 * u.ms),

@@ -71,6 +71,7 @@ def take_turns(
     found: dict[str, list[T]] = {name: [] for name in jobs}
     failed: dict[str, str] = {}
     for turn in range(rounds):
+        # Backwards every second time: a machine that slows down meanwhile then favours nobody.
         for name in [x for x in list(jobs)[:: -1 if turn % 2 else 1] if x not in failed]:
             say(f"round {turn + 1} of {rounds}: {name}")
             try:

@@ -62,6 +62,7 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
 
 def _able(problem: Problem, calls: dict[str, Call], names: Sequence[str], say: Say) -> list[str]:
     """Return the backends of `names` that agree with the reference."""
+    # The reference, too, may be off by one tolerance.
     rtol = 2 * problem.case.relative_tolerance(problem.operator.dtypes[0])
     expected = jax.tree.map(np.asarray, calls["reference"](*problem.on_device))
     able: list[str] = []

@@ -51,11 +51,13 @@ def bare() -> Work:
     array = array_type("add_one", "x", np.dtype(np.float32), 1, readonly=False)
     kernel = driver.load(compile_kernel(add_one, [array, array], driver.capability), 0)
     x = jnp.zeros(N, jnp.float32).block_until_ready()
+    # An array of Numba: two pointers that kernels ignore, size, bytes of an element, address, shape, strides.
     words = [0, 0, N, 4, x.unsafe_buffer_pointer(), N, 4]
     content = ctypes.create_string_buffer(struct.pack("<14q", *words, *words))
     base = ctypes.addressof(content)
     table = (ctypes.c_void_p * 14)(*(base + 8 * i for i in range(14)))
     cuda_library = ctypes.CDLL("libcuda.so.1")
+    # To wait for the device this thread needs the context that XLA's threads have.
     context = ctypes.c_void_p()
     cuda_library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
     cuda_library.cuCtxPushCurrent_v2(context)

@@ -52,6 +52,7 @@ class LogScale:
         """Span the values, and at least `least` to `most`."""
         found = [*values, least, most]
         low, high = min(found), max(found)
+        # 3 % of room on both sides, so that no mark is cut off at the edge.
         return cls(low / (high / low) ** 0.03, high * (high / low) ** 0.03, **ends)
 
     def at(self, value: float) -> float:
@@ -151,6 +152,7 @@ def amounts(groups: Iterable[Group]) -> list[Chart]:
     found: list[Chart] = []
     for group in groups:
         members = [
+            # A slope may be -0.001, which is to be written 0, not -0.
             (timing.name, value, f"{short(round(value, 2) + 0.0)} B", timing.ours)
             for timing in group.timings
             if (value := number(timing.more, AMOUNT)) is not None
@@ -167,6 +169,7 @@ def _amounts(
     found: Sequence[tuple[str, float, str, bool]], limit: float = 0.0
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a bar from 0 for each (name, value, value in words, ours); without length up to 0."""
+    # Room for the line behind the last bar; and something to divide by.
     most = max([value for _, value, *_ in found] + [limit * 1.02, 1e-9])
     drawn = [
         _bar(name, text, f"{name}: {text}", ours, 0.0, 100 * max(value, 0.0) / most)

@@ -158,6 +158,7 @@ def _of_steps(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Timing]]
     """Read figures named `group, rival us`, or `group, us` for ours."""
     found: dict[str, list[Timing]] = {}
     for figures in (step.get("found") or {} for step in steps.values()):
+        # Ours come first, since ratios of a group refer to its first member.
         for key in sorted(figures, key=lambda key: not key.endswith(", us")):
             said, us = re.fullmatch(r"(.+), (?:([^,]+) )?us", key), positive(figures, key)
             if said and us is not None and (not said[2] or said[1] in found):

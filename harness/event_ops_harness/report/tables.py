@@ -115,7 +115,7 @@ def cell(key: str, value: Any) -> Cell:
     """Write a value of the JSON in few digits."""
     if value is None:
         return Cell("", False)
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # before numbers: it is an int, too
         return Cell("yes" if value else "no", False)
     if isinstance(value, int | float):
         whole = isinstance(value, int) and abs(value) < 1e15
