@@ -22,7 +22,7 @@ import numpy as np
 from rich.console import Console
 
 from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
-from event_ops_harness.networks.microcircuit.delivery import empty_history
+from event_ops_harness.networks.microcircuit.delivery import nothing_pending
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
 
@@ -67,7 +67,7 @@ def rate_of(model: Microcircuit, wiring: Wiring, population: int, steps: int) ->
             state, spikes = step(state, driven)
             return state, spikes[own].mean()
 
-        start = initial_state(model, 1, empty_history(model.neurons))._replace(V_m=V_m)
+        start = initial_state(model, 1, nothing_pending(model.neurons))._replace(V_m=V_m)
         per_step = jax.lax.scan(body, start, length=steps)[1]
         return per_step.mean() / (model.dt * 1e-3)
 

@@ -4,9 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from event_ops_harness.networks.balanced import cli
 from event_ops_harness.networks.cuba import main
-from event_ops_harness.networks.shared import simulation
+from event_ops_harness.networks.shared import program, simulation
 
 
 @contextmanager
@@ -15,5 +14,5 @@ def printed(what: str, total: int, options: object) -> Iterator[Callable[[int], 
     yield lambda done: print(f"{done} of {total}", flush=True)
 
 
-cli.progress_bar, simulation.CHUNK_STEPS = printed, 50
+program.progress_bar, simulation.CHUNK_STEPS = printed, 50
 sys.exit(main(sys.argv[1:]))

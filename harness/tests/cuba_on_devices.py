@@ -6,7 +6,6 @@ python cuba_on_devices.py prints, as JSON, what was the same for each number of 
 import json
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -14,7 +13,6 @@ import numpy as np
 
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.network import recorder_of, simulate
 from event_ops_harness.networks.coba import COBA
 from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.shared.blocks import PackedBlocks, mesh_of
@@ -45,25 +43,20 @@ def same(found: Recording, expected: Recording) -> dict[str, bool]:
 
 def collectives(network: Network, connectivity: Connectivity, blocks: PackedBlocks) -> list[str]:
     """Every collective of the compiled chunk: its result's type and its name."""
-    model = network.model
-    step, recorder = network.catalog_step(connectivity, model, None, blocks), recorder_of(NEURONS, model)
-    state = network.initial_state(connectivity, model, SEED)
-    arguments = blocks.place(state, recorder.buffer(), blocks.connect(connectivity))
-    text = compile_chunk(step, 1000, recorder, arguments, blocks).as_text()
+    built = network.build(connectivity, SEED, STEPS, placement=blocks)
+    arguments = blocks.place(built.state, built.recorder.buffer(), built.wiring)
+    text = compile_chunk(built.step, 1000, built.recorder, arguments, blocks).as_text()
     names = r"all-gather|all-reduce|all-to-all|collective-\w+|reduce-scatter"
     return sorted(re.findall(rf"= (\w+\[[\d,]*\])\S* (?:{names})(?:-start)?\(", text))
 
 
 def on_devices(network: Network, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
     """Return what was the same as on one device, by the number of devices."""
-    model, report = network.model, {}
-    begin = partial(network.initial_state, connectivity, model, SEED)
-    step, synapses = network.catalog_step(connectivity, model, None), network.on_device(connectivity)
-    _, expected = simulate(model, step, begin(), synapses, steps=STEPS)
+    report = {}
+    _, expected = network.build(connectivity, SEED, STEPS).run()
     for devices in DEVICES:
         blocks = network.blocks(NEURONS, mesh_of(devices, 1))
-        step, synapses = network.catalog_step(connectivity, model, None, blocks), blocks.connect(connectivity)
-        _, found = simulate(model, step, begin(), synapses, steps=STEPS, placement=blocks)
+        _, found = network.build(connectivity, SEED, STEPS, placement=blocks).run()
         report[devices] = same(found, expected)
     return report
 

@@ -11,7 +11,6 @@ import pytest
 
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
-from event_ops_harness.networks.balanced.network import simulate
 from event_ops_harness.networks.coba import COBA
 from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.shared.statistics import binned_rate, interval_cv, mean_rate
@@ -45,7 +44,7 @@ def test_rates():
 
 
 def kept(network: Network, simulator: str) -> dict[str, Any]:
-    """Read the statistics that ``reference_data/balanced.py`` found."""
+    """Read the statistics that ``reference_data/simulated.py`` found."""
     folder = Path(__file__).parents[1] / "reference_data"
     return json.loads((folder / f"{network.name}_{simulator}.json").read_text())
 
@@ -53,13 +52,8 @@ def kept(network: Network, simulator: str) -> dict[str, Any]:
 @functools.cache
 def ours(network: Network, neurons: int, seconds: float, seed: int) -> dict[str, float]:
     """Rate and CV of one run."""
-    connectivity, model = random_connectivity(neurons, network.model, seed), network.model
-    step, state = (
-        network.catalog_step(connectivity, model, None),
-        network.initial_state(connectivity, model, seed),
-    )
-    wiring = network.on_device(connectivity)
-    _, recording = simulate(model, step, state, wiring, steps=model.steps(seconds))
+    connectivity = random_connectivity(neurons, network.model, seed)
+    _, recording = network.build(connectivity, seed, network.model.steps(seconds)).run()
     rate = mean_rate(recording.spikes, neurons, seconds)
     return {"rate": rate, "cv": interval_cv(recording.times, recording.ids)}
 

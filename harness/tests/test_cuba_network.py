@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.network import TRACED_NEURONS, simulate
+from event_ops_harness.networks.balanced.network import TRACED_NEURONS, recorder_of
 from event_ops_harness.networks.cuba import (
     CubaParameters,
     State,
-    Step,
     catalog_step,
     initial_state,
     on_device,
@@ -23,7 +22,9 @@ from event_ops_harness.networks.shared import simulation
 MODEL = CubaParameters()
 
 
-def network(kind: str, connectivity: Connectivity, model: CubaParameters = MODEL) -> tuple[Step, State]:
+def network(
+    kind: str, connectivity: Connectivity, model: CubaParameters = MODEL
+) -> tuple[simulation.Step, State]:
     """The step of this kind, and its initial state."""
     state = initial_state(connectivity, model, 5)
     if kind == "fused":
@@ -108,7 +109,8 @@ def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.Monk
     for chunk in (1000, 400, 7):
         monkeypatch.setattr(simulation, "CHUNK_STEPS", chunk)
         step, state = network("catalog", connectivity)
-        _, recording = simulate(MODEL, step, state, on_device(connectivity), steps=950)
+        arguments = step, state, on_device(connectivity), recorder_of(300, MODEL)
+        _, recording = simulation.Simulation(*arguments, steps=950).run()
         assert np.array_equal(np.stack([recording.times, recording.ids], axis=1), np.argwhere(spikes))
         assert np.array_equal(recording.counts, spikes.sum(axis=1))
         assert recording.spikes == spikes.sum() and recording.lost == 0
@@ -121,7 +123,8 @@ def test_crowded_steps_are_counted_in_full(kind: str):
     crowded = replace(MODEL, E_L=1000.0)
     connectivity = random_connectivity(3000, MODEL, seed=2)
     step, state = network(kind, connectivity, crowded)
-    _, recording = simulate(crowded, step, state, on_device(connectivity), steps=300)
+    arguments = step, state, on_device(connectivity), recorder_of(3000, crowded)
+    _, recording = simulation.Simulation(*arguments, steps=300).run()
     assert recording.lost > 0
     assert recording.spikes == recording.ids.size + recording.lost >= 3000 * 300 // 52
 

@@ -12,7 +12,8 @@ from event_ops_harness.networks.inhibitory_stdp.network import (
     InhibitoryStdpParameters,
     catalog_step,
     drawn,
-    run,
+    learned,
+    simulation_of,
 )
 from event_ops_harness.networks.shared.statistics import learning_statistics
 
@@ -45,25 +46,28 @@ def test_weights_and_conductances_follow_the_spikes(backend):
         x += spikes
         w[post & learns] = np.clip(w + eta * x[sources], 0, model.w_max)[post & learns]
     assert fired.sum() > 500 and (fired[:, sources] & fired[:, targets]).any()
-    learned = np.asarray(last.w)[learns]
-    assert (learned == 0).any() and (learned == np.float32(model.w_max)).any()
+    weights = np.asarray(last.w)[learns]
+    assert (weights == 0).any() and (weights == np.float32(model.w_max)).any()
     assert (np.asarray(last.w)[~learns] == np.float32(model.weight_in)).all()
 
 
 @pytest.mark.slow
 def test_excitatory_neurons_settle_at_the_target():
     model = replace(MODEL, learning_rate=0.1)
-    recording, learned, synapses = run(1000, model, 1, seconds=8.0)
+    simulation = simulation_of(1000, model, 1, seconds=8.0)
+    state, recording = simulation.run()
+    weights = learned(simulation, state, model)
+    synapses = simulation.wiring.ex.indices.size + state.w.size
     assert synapses == pytest.approx(1000 * model.inputs_per_neuron, rel=0.01)
-    spikes, who = (recording.times, recording.ids, learned), {"populations": (800, 200), "dt": model.dt}
+    spikes, who = (recording.times, recording.ids, weights), {"populations": (800, 200), "dt": model.dt}
     before, after = (learning_statistics(*spikes, **who, between=s) for s in ((0.5, 1.0), (5.0, 8.0)))
     assert before["rate_ex"] > 30 * model.rate_target
     assert 0.8 * model.rate_target < after["rate_ex"] < 2 * model.rate_target
-    assert learned.min() >= 0 and learned.max() < 20
+    assert weights.min() >= 0 and weights.max() < 20
 
 
 def test_a_seed_says_what_is_drawn():
-    one, same, other = (run(NEURONS, MODEL, seed, seconds=0.1).recording for seed in (1, 1, 2))
+    one, same, other = (simulation_of(NEURONS, MODEL, seed, seconds=0.1).run()[1] for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.ids, same.ids)
     assert not np.array_equal(one.ids, other.ids)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from event_ops_harness.networks.hpc_benchmark import network as hpc_benchmark
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.hpc_benchmark.network import run as run_hpc
+from event_ops_harness.networks.inhibitory_stdp import network as inhibitory_stdp
 from event_ops_harness.networks.inhibitory_stdp.network import InhibitoryStdpParameters
-from event_ops_harness.networks.inhibitory_stdp.network import run as run_inhibitory
 from event_ops_harness.networks.shared.statistics import QUANTILES, learning_statistics
 
 MODELS = {"inhibitory_stdp_brian2": InhibitoryStdpParameters, "hpc_benchmark_nest": HpcBenchmark}
@@ -25,7 +25,7 @@ SEEDS = range(1, 6)
 
 @functools.cache
 def kept(name):
-    """Read what ``reference_data/learning.py`` found."""
+    """Read what ``reference_data/simulated.py`` found."""
     return json.loads((Path(__file__).parents[1] / "reference_data" / f"{name}.json").read_text())
 
 
@@ -35,9 +35,13 @@ def ours(name, seed):
     found, model = kept(name), MODELS[name](**kept(name)["model"])
     seconds = found["between"][1]
     if name == "inhibitory_stdp_brian2":
-        recording, weights, _ = run_inhibitory(found["neurons"], model, seed, seconds=seconds)
+        simulation = inhibitory_stdp.simulation_of(found["neurons"], model, seed, seconds)
+        state, recording = simulation.run()
+        weights = inhibitory_stdp.learned(simulation, state, model)
     else:
-        recording, weights = run_hpc(model, seed, seconds=seconds)
+        simulation = hpc_benchmark.simulation_of(model, seed, seconds)
+        state, recording = simulation.run()
+        weights = hpc_benchmark.learned(simulation, state)
     who = {"populations": tuple(found["populations"]), "between": tuple(found["between"]), "dt": model.dt}
     return learning_statistics(recording.times, recording.ids, weights, **who)
 

@@ -10,6 +10,8 @@ numba = pytest.importorskip("numba", reason="rows are drawn by compiled code")
 connectivity = pytest.importorskip("event_ops_harness.networks.microcircuit.connectivity")
 rows = pytest.importorskip("event_ops_harness.networks.microcircuit.rows")
 
+from unpacked_synapses import Unpacked  # noqa: E402
+
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit  # noqa: E402
 
 MODEL = Microcircuit(N_scaling=0.03, K_scaling=0.3)
@@ -17,14 +19,22 @@ MODEL = Microcircuit(N_scaling=0.03, K_scaling=0.3)
 UNLIKELY = 1e-4
 
 
+def recurrent(model, seed, *how):
+    return Unpacked(connectivity.recurrent_connectivity(model, seed, *how), model.neurons)
+
+
+def connect(drawn, targets, **how):
+    return Unpacked(connectivity.connect(drawn, targets, **how), targets)
+
+
 @pytest.fixture(scope="module")
 def built():
-    return connectivity.recurrent_connectivity(MODEL, 3)
+    return recurrent(MODEL, 3)
 
 
 @pytest.fixture(scope="module")
 def sources(built):
-    return built.rows // rows.SLOTS
+    return built.sources
 
 
 def population_of(neurons):
@@ -108,7 +118,7 @@ def test_the_number_of_threads_changes_nothing(built):
         pytest.skip("one thread is all there is")
     numba.set_num_threads(threads)
     try:
-        again = connectivity.recurrent_connectivity(MODEL, 3)
+        again = recurrent(MODEL, 3)
     finally:
         numba.set_num_threads(before)
     for found, wanted in zip(by_row_and_target(again), by_row_and_target(built), strict=True):
@@ -126,7 +136,7 @@ def by_row_and_target(found):
 @pytest.mark.parametrize("parts", [1, 3])
 def test_parts_hold_the_same_synapses(built, parts):
     drawn = connectivity.recurrent_drawing(MODEL, 3)
-    found = connectivity.connect(drawn, MODEL.neurons, parts=parts)
+    found = connect(drawn, MODEL.neurons, parts=parts)
     assert found.indptr.shape == (parts, MODEL.neurons * rows.SLOTS + 1)
     for mine, wanted in zip(by_row_and_target(found), by_row_and_target(built), strict=True):
         np.testing.assert_array_equal(mine, wanted)
@@ -145,10 +155,10 @@ def test_rounding_moves_a_weight_by_half_of_the_scale(built, sources):
 
 def test_codes_leave_room_for_the_targets_of_a_larger_network():
     model = Microcircuit(N_scaling=2.0, K_scaling=3e-4)
-    found = connectivity.recurrent_connectivity(model, 3)
+    found = recurrent(model, 3)
     assert model.neurons > 2**17 and found.indices.max() < model.neurons
     assert found.synapses == model.synapses.sum()
-    sources = found.rows // rows.SLOTS
+    sources = found.sources
     for t, s in ((0, 0), (3, 3)):
         mine = (model.first[t] <= found.indices) & (found.indices < model.first[t + 1])
         mine &= (model.first[s] <= sources) & (sources < model.first[s + 1])
@@ -159,9 +169,9 @@ def test_codes_leave_room_for_the_targets_of_a_larger_network():
 @pytest.mark.parametrize("blocks", [2, 5])
 def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(blocks):
     drawn, size = connectivity.recurrent_drawing(MODEL, 3), -(-MODEL.neurons // blocks)
-    whole = connectivity.connect(drawn, MODEL.neurons, parts=1)
+    whole = connect(drawn, MODEL.neurons, parts=1)
     for low in range(0, MODEL.neurons, size):
-        block = connectivity.connect(drawn._replace(first=np.array(low, np.int32)), size, parts=1)
+        block = connect(drawn._replace(first=np.array(low, np.int32)), size, parts=1)
         own = (whole.indices >= low) & (whole.indices < low + size)
         np.testing.assert_array_equal(block.indices + low, whole.indices[own])
         np.testing.assert_array_equal(block.data, whole.data[own])
@@ -170,34 +180,32 @@ def test_blocks_of_targets_are_drawn_as_they_are_in_the_whole(blocks):
 
 
 def test_room_that_is_not_needed_is_in_no_row(built):
-    roomy = connectivity.connect(
-        connectivity.recurrent_drawing(MODEL, 3), MODEL.neurons, room=built.synapses + 7
-    )
+    roomy = connect(connectivity.recurrent_drawing(MODEL, 3), MODEL.neurons, room=built.synapses + 7)
     np.testing.assert_array_equal(roomy.indptr, built.indptr)
     np.testing.assert_array_equal(roomy.entries, [*built.entries, *[0] * 7])
     np.testing.assert_array_equal(roomy.indices, built.indices)
 
 
 def test_another_seed_is_another_network(built):
-    other = connectivity.recurrent_connectivity(MODEL, 4)
+    other = recurrent(MODEL, 4)
     assert other.synapses == built.synapses
     assert (other.indptr != built.indptr).any()
 
 
 def test_four_bytes_a_synapse(built):
-    assert built.nbytes == 4 * built.synapses + 4 * built.parts * (MODEL.neurons * rows.SLOTS + 1) + 4
+    assert built.nbytes == 4 * built.synapses + 4 * len(built.indptr) * (MODEL.neurons * rows.SLOTS + 1) + 4
     for part in (built.entries, built.indptr):
         assert part.ctypes.data % connectivity.ALIGNMENT == 0
 
 
 def test_progress_ends_at_the_number_of_synapses():
     seen = []
-    connectivity.recurrent_connectivity(Microcircuit(N_scaling=0.002, K_scaling=0.01), 1, seen.append)
+    recurrent(Microcircuit(N_scaling=0.002, K_scaling=0.01), 1, seen.append)
     assert seen[-1] == Microcircuit(N_scaling=0.002, K_scaling=0.01).synapses.sum()
 
 
 def test_thalamic_synapses():
-    found = connectivity.thalamic_connectivity(MODEL, 3)
+    found = connect(connectivity.thalamic_drawing(MODEL, 3), MODEL.neurons)
     assert found.shape == (27, MODEL.neurons)
     counts = np.bincount(population_of(found.indices), minlength=len(POPULATIONS))
     np.testing.assert_array_equal(counts, MODEL.thalamic_synapses)
@@ -207,5 +215,5 @@ def test_thalamic_synapses():
 def test_rows_of_a_block_without_synapses_are_empty(monkeypatch):
     """The first populations have no synapse from the thalamus; memory is not what it happens to hold."""
     monkeypatch.setattr(connectivity, "aligned_empty", lambda shape, dtype: np.full(shape, 7, dtype))
-    found = connectivity.connect(connectivity.thalamic_drawing(MODEL, 3), int(MODEL.sizes[0]), parts=2)
+    found = connect(connectivity.thalamic_drawing(MODEL, 3), int(MODEL.sizes[0]), parts=2)
     assert found.synapses == 0 and not found.indptr.any()

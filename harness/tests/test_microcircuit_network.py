@@ -17,6 +17,8 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
+from unpacked_synapses import Unpacked
+
 from event_ops import CSR, csr_event_deliver
 from event_ops_harness.networks.microcircuit.checkpoint import (
     CheckpointError,
@@ -24,13 +26,13 @@ from event_ops_harness.networks.microcircuit.checkpoint import (
     save_checkpoint,
 )
 from event_ops_harness.networks.microcircuit.connectivity import (
-    Connectivity,
+    Synapses,
     connect,
     recurrent_connectivity,
     recurrent_drawing,
-    thalamic_connectivity,
+    thalamic_drawing,
 )
-from event_ops_harness.networks.microcircuit.delivery import MIN_PARALLEL, deliver_generated, empty_buffer
+from event_ops_harness.networks.microcircuit.delivery import MIN_PARALLEL, deliver_generated, nothing_pending
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
     OPERATORS,
@@ -50,13 +52,13 @@ SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)
 BUSY = Microcircuit(N_scaling=0.001, K_scaling=0.01, drive="dc", bg_rate=12.0)
 
 
-def synapses(*entries: tuple[int, int, float, int]) -> Connectivity:
+def synapses(*entries: tuple[int, int, float, int], model: Microcircuit = SILENT) -> Synapses:
     """From (source, target, pA, steps)."""
     in_order = sorted((source * SLOTS + delay, target, pA) for source, target, pA, delay in entries)
     rows, columns, weights = zip(*in_order, strict=True)
-    shape = SILENT.neurons * SLOTS, SILENT.neurons
+    shape = model.neurons * SLOTS, model.neurons
     A = CSR.from_coo(rows, columns, np.array(weights, np.float32), shape=shape).compact(rtol=2e-7)
-    return Connectivity(*map(np.asarray, (A.entries, A.indptr[None], A.scale)), SILENT.neurons)
+    return Synapses(*map(np.asarray, (A.entries, A.indptr[None], A.scale)))
 
 
 def resting(model: Microcircuit, *above: int) -> State:
@@ -128,10 +130,11 @@ def test_inhibition_and_sums():
     assert (5, 3) not in spikes_of(SILENT, three, state(), 8)
 
 
-def simulate_with_numpy(model: Microcircuit, connectivity: Connectivity, steps: int) -> list:
+def simulate_with_numpy(model: Microcircuit, connectivity: Synapses, steps: int) -> list:
     """NEST's order of operations, in float64."""
-    n, (sources, delays) = model.neurons, np.divmod(connectivity.rows, SLOTS)
-    targets, weights = connectivity.indices, connectivity.data
+    n, unpacked = model.neurons, Unpacked(connectivity, model.neurons)
+    sources, delays = unpacked.sources, unpacked.delays.astype(int)
+    targets, weights = unpacked.indices, unpacked.data
     decay_m, decay_syn = math.exp(-model.dt / model.tau_m), math.exp(-model.dt / model.tau_syn)
     gain = gain_of(model)
     drive = model.per_neuron(model.I_dc) * model.tau_m / model.C_m * (1 - decay_m)
@@ -158,22 +161,23 @@ def test_a_network_agrees_with_plain_numpy(backend):
     assert spikes_of(BUSY, connectivity, initial_state(BUSY, 5), 1000, backend) == wanted
 
 
-def spikes_in_nest(model: Microcircuit, connectivity: Connectivity, V_m: np.ndarray, steps: int) -> list:
+def spikes_in_nest(model: Microcircuit, connectivity: Synapses, V_m: np.ndarray, steps: int) -> list:
     """What `spikes_in_nest.py` prints; skips where no Python with NEST is known."""
     python = os.environ.get("CUBA_RIVALS_PYTHON", sys.executable if find_spec("nest") else None)
     if python is None:
         pytest.skip("nest-simulator is not installed, and CUBA_RIVALS_PYTHON names no Python that has it")
     fields = ("C_m", "tau_m", "E_L", "V_th", "V_reset", "t_ref")
+    unpacked = Unpacked(connectivity, model.neurons)
     tau = {"tau_syn_ex": model.tau_syn, "tau_syn_in": model.tau_syn}
     request = {
         "dt": model.dt,
         "neuron": {name: getattr(model, name) for name in fields} | tau,
         "V_m": V_m.astype(float).tolist(),
         "I_e": model.per_neuron(model.I_dc).tolist(),
-        "sources": (connectivity.rows // SLOTS).tolist(),
-        "targets": connectivity.indices.tolist(),
-        "weights": connectivity.data.astype(float).tolist(),
-        "delays": connectivity.delays.tolist(),
+        "sources": unpacked.sources.tolist(),
+        "targets": unpacked.indices.tolist(),
+        "weights": unpacked.data.astype(float).tolist(),
+        "delays": unpacked.delays.tolist(),
         "steps": steps,
     }
     command = [python, str(Path(__file__).with_name("spikes_in_nest.py"))]
@@ -194,16 +198,10 @@ def test_small_networks_agree_with_nest():
 
 
 def test_a_crowded_step_is_an_error_that_names_it():
-    connectivity = synapses((0, 1, 5e4, 7), (0, 2, 5e4, 7))
-    step = catalog_step(SILENT, None, capacity=1)
-    with pytest.raises(SpikesLostError, match=r"step 8 had 2 spikes; the buffer takes 1 of one step"):
-        simulate(SILENT, step, resting(SILENT, 0), wiring_of(connectivity, 1), steps=20, capacity=1)
-
-
-def test_more_room_than_the_history_has_is_refused():
-    step = catalog_step(SILENT, None, capacity=SILENT.neurons + 1)
-    with pytest.raises(ValueError, match="capacity is 73; the history of spikes has room for 64 in a step"):
-        step(initial_state(SILENT, 1), wiring_of(synapses((0, 1, 1.0, 1)), 1))
+    model = replace(SILENT, N_scaling=0.002)
+    state, connectivity = resting(model, *range(65)), synapses((0, 1, 1.0, 1), model=model)
+    with pytest.raises(SpikesLostError, match=r"step 0 had 65 spikes; the buffer takes 64 of one step"):
+        simulate(model, catalog_step(model, None), state, wiring_of(connectivity, 1), steps=20)
 
 
 POISSON = Microcircuit(N_scaling=0.002, K_scaling=0.05)
@@ -240,7 +238,7 @@ def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     path, start = tmp_path / "a.npz", initial_state(POISSON, 2)
     save_checkpoint(path, start, POISSON, 2)
-    drawn = initial_state(POISSON, 2, empty_buffer(POISSON.neurons))
+    drawn = initial_state(POISSON, 2, nothing_pending(POISSON.neurons))
     with pytest.raises(CheckpointError, match="with --procedural, or without"):
         load_checkpoint(path, POISSON, 2, drawn)
     with pytest.raises(CheckpointError, match="seed 2, not 3"):
@@ -258,8 +256,8 @@ def test_a_thalamic_pulse_excites_its_targets():
     # No other source of current: what a neuron receives has come from the thalamus.
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
     ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
-    none = Connectivity(np.zeros(0, np.uint32), ends, np.ones((), np.float32), model.neurons)
-    wiring = wiring_of(none, 1, thalamic_connectivity(model, 1))
+    none = Synapses(np.zeros(0, np.uint32), ends, np.ones((), np.float32))
+    wiring = wiring_of(none, 1, connect(thalamic_drawing(model, 1), model.neurons))
     step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
     state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)
     before = np.asarray(state.I_syn).copy()
@@ -276,7 +274,7 @@ def test_rows_drawn_anew_are_those_that_are_stored():
     _, stored = poisson_run(initial_state(POISSON, 2), 600)
     wiring = wiring_of(recurrent_drawing(POISSON, 2), 2)
     step = catalog_step(POISSON, None)
-    start = initial_state(POISSON, 2, empty_buffer(POISSON.neurons))
+    start = initial_state(POISSON, 2, nothing_pending(POISSON.neurons))
     _, drawn = simulate(POISSON, step, start, wiring, steps=600)
     assert stored.ids.size > 20
     np.testing.assert_array_equal(drawn.times, stored.times)
@@ -286,9 +284,9 @@ def test_rows_drawn_anew_are_those_that_are_stored():
 @pytest.mark.slow
 def test_many_rows_at_once_are_drawn_by_all_threads_and_added_up_in_order():
     drawing = recurrent_drawing(POISSON, 2)
-    stored = connect(drawing, POISSON.neurons, parts=1)
+    stored = Unpacked(connect(drawing, POISSON.neurons, parts=1), POISSON.neurons)
     assert drawing.synapses > MIN_PARALLEL
-    spikes, empty = jnp.ones(POISSON.neurons, bool), empty_buffer(POISSON.neurons)
+    spikes, empty = jnp.ones(POISSON.neurons, bool), nothing_pending(POISSON.neurons)
     drawn = deliver_generated(empty, wiring_of(drawing, 2).recurrent, spikes, jnp.int32(3))
     parts = stored.data, stored.indices, stored.indptr[0, ::SLOTS], stored.delays
     delivered = csr_event_deliver(empty, *parts, spikes, 3, shape=stored.shape)

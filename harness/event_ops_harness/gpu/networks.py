@@ -68,7 +68,7 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
     name, begin = f"microcircuit {scale:g}", partial(microcircuit.initial_state, model, SEED)
     network = microcircuit.catalog_step(model, None), model.steps(seconds), begin, wiring
-    found: dict[str, Any] = {f"{name}, synapses": connectivity.synapses, f"{name}, s to build": built}
+    found: dict[str, Any] = {f"{name}, synapses": int(model.synapses.sum()), f"{name}, s to build": built}
     found |= stretches(name, *network, model.neurons, seconds)
     return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 

@@ -12,7 +12,6 @@ of 30 seeds here) fall silent after it, and with these none of 120. Conductances
 """
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
@@ -23,7 +22,7 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import event_ops
-from event_ops_harness.networks.balanced.cli import Network, run_program
+from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters, capacity_of
 from event_ops_harness.networks.shared.blocks import AXIS, ONE_DEVICE, OneDevice, PackedBlocks
@@ -129,11 +128,10 @@ def catalog_step(
     return step
 
 
-STATE: Any = State._make([P(AXIS)] * len(State._fields))  # how its arrays are split
-
-
 class Blocks(PackedBlocks):
     """Split all arrays of the state, and the matrix of each channel by target."""
+
+    specs: ClassVar[Any] = State._make([P(AXIS)] * len(State._fields))
 
     def connect(self, connectivity: Connectivity) -> tuple[event_ops.ShardedCSR, ...]:
         columns = self.size * self.devices
@@ -141,19 +139,12 @@ class Blocks(PackedBlocks):
         matrices = channels(connectivity, columns)
         return tuple(event_ops.shard_csr(A.T, self.mesh, AXIS, starts=starts) for A in matrices)
 
-    def split(self, state: State, wiring: tuple[event_ops.ShardedCSR, ...]) -> tuple[Any, Any]:
-        return STATE, P(AXIS)
-
     def local(self, wiring: tuple[event_ops.ShardedCSR, ...]) -> Synapses:
         return Synapses(*(A.local().T for A in wiring))
 
 
 COBA: Final = Network("coba", CobaParameters(), OPERATORS, catalog_step, initial_state, on_device, Blocks)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    return run_program(COBA, argv)
-
+main = COBA.program.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,7 +9,6 @@ Source: Brette et al. 2007, J. Comput. Neurosci. 23:349-398, benchmark 2.
 
 import math
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
@@ -20,11 +19,11 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import event_ops
-from event_ops_harness.networks.balanced.cli import Network, run_program
+from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters, capacity_of
 from event_ops_harness.networks.shared.blocks import AXIS, ONE_DEVICE, OneDevice, PackedBlocks
-from event_ops_harness.networks.shared.simulation import Spikes
+from event_ops_harness.networks.shared.simulation import Spikes, Step
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,6 @@ class Synapses(NamedTuple):
     data: jax.Array  # float32, 0-d or (nse,)
     indices: jax.Array  # int32 (nse,)
     indptr: jax.Array  # int32 (N + 1,)
-
-
-Step = Callable[[State, Synapses], tuple[State, Spikes]]
 
 
 def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) -> State:
@@ -119,11 +115,10 @@ def catalog_step(
     return step
 
 
-STATE: Any = State._make((P(AXIS), P(AXIS), P(None, AXIS)))  # how its arrays are split
-
-
 class Blocks(PackedBlocks):
     """Split state and synapses by target; a device has both channels of its block."""
+
+    specs: ClassVar[Any] = State._make((P(AXIS), P(AXIS), P(None, AXIS)))
 
     def connect(self, connectivity: Connectivity) -> event_ops.ShardedCSR:
         """Make the channels of each block rows of one matrix, and split it."""
@@ -134,9 +129,6 @@ class Blocks(PackedBlocks):
         A = event_ops.CSR(connectivity.data, columns, connectivity.indptr, shape=(self.neurons, rows))
         starts = range(0, rows + 1, 2 * self.size)
         return event_ops.shard_csr(A.T, self.mesh, AXIS, starts=starts)
-
-    def split(self, state: State, wiring: event_ops.ShardedCSR) -> tuple[Any, Any]:
-        return STATE, P(AXIS)
 
     def local(self, wiring: event_ops.ShardedCSR) -> Synapses:
         A = wiring.local()
@@ -153,11 +145,7 @@ CUBA: Final = Network(
     Blocks,
     fused="event_ops_harness.networks.cuba_fused",
 )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    return run_program(CUBA, argv)
-
+main = CUBA.program.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,8 +15,8 @@ import numpy as np
 
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import capacity_of
-from event_ops_harness.networks.cuba import CubaParameters, State, Step, Synapses, drive_gains
-from event_ops_harness.networks.shared.simulation import Spikes
+from event_ops_harness.networks.cuba import CubaParameters, State, Synapses, drive_gains
+from event_ops_harness.networks.shared.simulation import Spikes, Step
 from ffi_bridge import numba_kernel
 
 BLOCK = np.uintp(64)  # neurons that are searched for spikes at once

@@ -16,7 +16,7 @@ import event_ops
 from event_ops.discover import operators
 from event_ops_harness.bench.clocks import clocked, no_clocks
 from event_ops_harness.bench.traffic import beyond_cache, bytes_moved, bytes_per_second
-from event_ops_harness.networks.microcircuit.delivery import Synapses
+from event_ops_harness.networks.microcircuit.connectivity import Synapses
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
     OPERATORS,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from event_ops_harness.networks.balanced.cli import connectivity_of, parser_of, placement_of, record
+from event_ops_harness.networks.balanced.cli import build
 from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
@@ -60,10 +60,9 @@ def all_gathers(request: Mapping[str, Any]) -> dict[str, Any]:
 def cuba(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wall clock of the loop, without compiling and building, and how many spikes there were."""
     words = [word for name, value in request.items() for word in (f"--{name}", str(value))]
-    options = parser_of(CUBA).parse_args([*words, "--no-progress"])
-    connectivity = connectivity_of(CUBA, options)
-    recording = record(CUBA, options, connectivity, placement_of(CUBA, options, connectivity.neurons))
-    return {"seconds": recording.seconds, "spikes": recording.spikes, "synapses": len(connectivity.indices)}
+    simulation, connectivity = build(CUBA, CUBA.program.parser.parse_args(words))
+    _, recording = simulation.run()
+    return {"seconds": recording.seconds, "spikes": recording.spikes, "synapses": connectivity.synapses}
 
 
 def static_network(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,27 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich.table import Table
+
 from event_ops_harness.networks.balanced.connectivity import (
     Connectivity,
     ConnectivityError,
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.networks.balanced.network import BalancedParameters, simulate
-from event_ops_harness.networks.balanced.report import Summary, save_figure, table_of
+from event_ops_harness.networks.balanced.network import BalancedParameters, recorder_of
+from event_ops_harness.networks.balanced.report import save_figure, table_of
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice, PackedBlocks
-from event_ops_harness.networks.shared.cli import (
-    OneLineParser,
-    add_shared_options,
-    check_device_options,
-    finite,
-    positive_int,
-    progress_bar,
-    run_command,
-)
-from event_ops_harness.networks.shared.display import explanations, finish
+from event_ops_harness.networks.shared.cli import OneLineParser, check_device_options, finite, positive_int
+from event_ops_harness.networks.shared.display import explanations
 from event_ops_harness.networks.shared.processes import mesh_asked
-from event_ops_harness.networks.shared.simulation import Recording, Step
+from event_ops_harness.networks.shared.program import Program, Report
+from event_ops_harness.networks.shared.simulation import Recording, Simulation, Step
 
 DEFAULT_NEURONS = 4000
 
@@ -46,30 +41,69 @@ class Network:
     blocks: type[PackedBlocks]
     fused: str | None = None  # the module with its step as one Numba kernel
 
+    def begin(
+        self,
+        connectivity: Connectivity,
+        seed: int,
+        backend: str | None = None,
+        *,
+        fused: bool = False,
+        placement: OneDevice = ONE_DEVICE,
+    ) -> tuple[Step, Any]:
+        """Return the step, and the first state of a seed."""
+        state = self.initial_state(connectivity, self.model, seed)
+        if not fused:
+            return self.catalog_step(connectivity, self.model, backend, placement), state
+        # By name, so that the network runs on the reference where Numba is not installed.
+        module = importlib.import_module(self.fused or "")
+        return module.fused_step(connectivity, self.model), module.fused_state(state)
 
-def parser_of(network: Network) -> OneLineParser:
-    """Return the parser of the network's program."""
-    description = f"Simulate the {network.name.upper()} network, print a table, draw a figure."
-    parser = OneLineParser(prog=network.name, description=description, allow_abbrev=False)
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--neurons", type=positive_int, metavar="N", help=f"number of neurons; default: {DEFAULT_NEURONS}"
+    def build(
+        self,
+        connectivity: Connectivity,
+        seed: int,
+        steps: int,
+        *,
+        placement: OneDevice = ONE_DEVICE,
+        **how: Any,
+    ) -> Simulation:
+        """Build the network of a connectivity; `how` is that of `begin`."""
+        step, state = self.begin(connectivity, seed, placement=placement, **how)
+        split = isinstance(placement, PackedBlocks)
+        synapses = placement.connect(connectivity) if split else self.on_device(connectivity)
+        recorder = recorder_of(connectivity.neurons, self.model)
+        return Simulation(step, state, synapses, recorder, steps, placement)
+
+    @property
+    def program(self) -> Program:
+        """The program that simulates it."""
+        title = f"{self.name.upper()} network"
+        return Program(
+            self.name,
+            f"Simulate the {title}, print a table, draw a figure.",
+            seconds=10.0,
+            add_options=partial(add_options, self),
+            prepare=partial(prepare, self),
+            check=check_together,
+            errors=(ConnectivityError,),
+            divisible=True,
+        )
+
+
+def add_options(network: Network, parser: OneLineParser) -> None:
+    """Add the options of a balanced network."""
+    unit, source, add = network.model.unit, parser.add_mutually_exclusive_group(), parser.add_argument
+    number = f"number of neurons; default: {DEFAULT_NEURONS}"
+    source.add_argument("--neurons", type=positive_int, metavar="N", help=number)
+    matrix = (
+        "connectivity instead of a random one: .mtx (Matrix Market) or .npz (scipy.sparse), "
+        f"square, rows = source, columns = target, entries in {unit}; > 0 excites, < 0 inhibits"
     )
-    unit = network.model.unit
-    source.add_argument(
-        "--matrix",
-        type=Path,
-        metavar="FILE",
-        help="connectivity instead of a random one: .mtx (Matrix Market) or .npz (scipy.sparse), "
-        f"square, rows = source, columns = target, entries in {unit}; > 0 excites, < 0 inhibits",
-    )
-    add = parser.add_argument
+    source.add_argument("--matrix", type=Path, metavar="FILE", help=matrix)
     add("--weight-scale", type=finite, metavar="X", help=f"{unit} per unit of the matrix; default: 1")
     parser.set_defaults(fused=False)
     if network.fused:
         add("--fused", action="store_true", help="run the step as one Numba kernel")
-    add_shared_options(parser, seconds=10.0)
-    return parser
 
 
 def check_together(parser: OneLineParser, options: argparse.Namespace) -> None:
@@ -91,60 +125,25 @@ def connectivity_of(network: Network, options: argparse.Namespace) -> Connectivi
     return load_connectivity(options.matrix, scale)
 
 
-def placement_of(network: Network, options: argparse.Namespace, neurons: int) -> OneDevice:
-    """Return the devices that share the neurons."""
-    mesh = mesh_asked(options, neurons)
-    return ONE_DEVICE if mesh is None else network.blocks(neurons, mesh)
-
-
-def start_of(
-    network: Network, options: argparse.Namespace, connectivity: Connectivity, placement: OneDevice
-) -> tuple[Step, Any]:
-    """Return the step, and the state to begin with."""
-    state = network.initial_state(connectivity, network.model, options.seed)
-    if not options.fused:
-        return network.catalog_step(connectivity, network.model, options.backend, placement), state
-    # By name, so that the demo runs on the reference where Numba is not installed.
-    fused = importlib.import_module(network.fused or "")
-    return fused.fused_step(connectivity, network.model), fused.fused_state(state)
-
-
-def record(
-    network: Network, options: argparse.Namespace, connectivity: Connectivity, placement: OneDevice
-) -> Recording:
-    """Simulate as asked."""
-    step, state = start_of(network, options, connectivity, placement)
-    split = isinstance(placement, PackedBlocks)
-    synapses = placement.connect(connectivity) if split else network.on_device(connectivity)
-    steps = network.model.steps(options.seconds)
-    with progress_bar("simulating", steps, options) as on_chunk:
-        where = {"placement": placement, "on_chunk": on_chunk}
-        return simulate(network.model, step, state, synapses, steps=steps, **where)[1]
-
-
-def run(network: Network, options: argparse.Namespace) -> None:
-    """Simulate as asked; the first process prints the table and saves the figure."""
-    model = network.model
+def build(network: Network, options: argparse.Namespace) -> tuple[Simulation, Connectivity]:
+    """Build the network that the options ask for."""
     connectivity = connectivity_of(network, options)
-    placement = placement_of(network, options, connectivity.neurons)
+    mesh = mesh_asked(options, connectivity.neurons)
+    placement = ONE_DEVICE if mesh is None else network.blocks(connectivity.neurons, mesh)
+    how = {"backend": options.backend, "fused": options.fused, "placement": placement}
+    steps = network.model.steps(options.seconds)
+    return network.build(connectivity, options.seed, steps, **how), connectivity
+
+
+def prepare(network: Network, options: argparse.Namespace) -> tuple[Simulation, Report]:
+    """Build the network, and say how its end is reported."""
+    simulation, connectivity = build(network, options)
     # Before the simulation, since this says what cannot run.
     ran_on = [] if options.fused else explanations(network.operators, options.backend)
-    recording = record(network, options, connectivity, placement)
-    if options.process_id:
-        return
-    title, summary = f"{network.name.upper()} network", Summary.of(recording, connectivity, model)
-    table = table_of(title, summary, connectivity, ran_on, placement)
-    if recording.lost:
-        table.caption = f"{recording.lost:,} spikes of crowded steps are counted, but not in the raster."
-    finish(options, partial(save_figure, recording, connectivity.excitatory, model), table)
 
+    def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:
+        title = f"{network.name.upper()} network"
+        table = table_of(title, recording, connectivity, network.model, ran_on, simulation.placement)
+        return [table], partial(save_figure, recording, connectivity.excitatory, network.model)
 
-def run_program(network: Network, argv: Sequence[str] | None = None) -> int:
-    """Run the network's program; return its exit code."""
-    return run_command(
-        parser_of(network),
-        argv,
-        lambda options: run(network, options),
-        check=check_together,
-        errors=(ConnectivityError,),
-    )
+    return simulation, report

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import jax
 
-from event_ops_harness.networks.shared.simulation import Recorder, Recording, Step
-from event_ops_harness.networks.shared.simulation import simulate as run
+from event_ops_harness.networks.shared.simulation import Recorder
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class BalancedParameters:
         return max(0.0, self.t_ref - self.dt)
 
 
-RECORDED_NEURONS = 4000  # at most: of larger networks every so many neurons one is listed
+RECORDED_NEURONS = 4000  # at most: of larger networks a regular subset is listed
 TRACED_NEURONS = 16  # membrane potentials kept for the figure
 
 
@@ -78,10 +77,3 @@ def recorder_of(neurons: int, model: BalancedParameters) -> Recorder:
         lossy=True,
         trace=traced_potentials,
     )
-
-
-def simulate(
-    model: BalancedParameters, step: Step, state: Any, synapses: Any, **how: Any
-) -> tuple[Any, Recording]:
-    """Run steps from `state`, whose arrays are donated; `how` is that of `shared.simulation.simulate`."""
-    return run(step, state, synapses, recorder_of(state.V_m.size, model), **how)

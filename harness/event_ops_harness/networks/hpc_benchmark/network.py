@@ -11,7 +11,7 @@ import numpy as np
 import event_ops
 from event_ops import plasticity
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark, drawn_network
-from event_ops_harness.networks.shared.simulation import Recorder, Recording, Spikes, Step, simulate
+from event_ops_harness.networks.shared.simulation import Recorder, Simulation, Spikes, Step
 
 OPERATORS = (
     "plasticity_on_pre",
@@ -139,29 +139,19 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
 DRIVEN_MV = 100.0  # far above any threshold
 
 
-def run(
-    model: HpcBenchmark,
-    seed: int,
-    *,
-    seconds: float,
-    backend: str | None = None,
-    on_chunk: Callable[[int], Any] = lambda done: None,
-) -> tuple[Recording, np.ndarray]:
-    """Simulate; return the recording, and the weights in pA of the synapses that learn, by source.
-
-    The weights are those that a spike right after the recording is sent with, as in NEST, which brings a
-    synapse up to date when its source spikes.
-    """
+def simulation_of(model: HpcBenchmark, seed: int, seconds: float, backend: str | None = None) -> Simulation:
+    """Build the network; all spikes are listed."""
     state, synapses = drawn(model, seed)
     step = catalog_step(model, seed, capacity=model.neurons, backend=backend)
     recorder = Recorder(model.neurons, capacity=model.neurons, refractory_steps=round(model.t_ref / model.dt))
-    state, recording = simulate(
-        step, state, synapses, recorder, steps=model.steps(seconds), on_chunk=on_chunk
-    )
-    return recording, np.asarray(if_all_spike(step, state, synapses).w)
+    return Simulation(step, state, synapses, recorder, model.steps(seconds))
 
 
-def if_all_spike(step: Step, state: State, synapses: Synapses) -> State:
-    """Return the state after one more step, in which each neuron that is not refractory spikes."""
-    driven = state._replace(V_m=jnp.full_like(state.V_m, DRIVEN_MV))
-    return jax.jit(lambda state: step(state, synapses)[0])(driven)
+def learned(simulation: Simulation, state: State) -> np.ndarray:
+    """Return the weights in pA of the synapses that learn, by source, after the last state.
+
+    They are those that a spike right after it is sent with, as in NEST, which brings a synapse up to date
+    when its source spikes.
+    """
+    driven = state._replace(V_m=jnp.full_like(state.V_m, DRIVEN_MV))  # all spike that are not refractory
+    return np.asarray(jax.jit(lambda state: simulation.step(state, simulation.wiring)[0].w)(driven))

@@ -16,10 +16,9 @@ Source: Vogels et al. 2011, Science 334:1569-1573, in the form of the program by
 distributes as its example ``Vogels_et_al_2011``, from which the numbers are. Potentials begin at 0 mV there.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +28,7 @@ import event_ops
 from event_ops import plasticity
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters
-from event_ops_harness.networks.shared.simulation import Recorder, Recording, Spikes, Step, simulate
+from event_ops_harness.networks.shared.simulation import Recorder, Simulation, Spikes, Step
 
 
 @dataclass(frozen=True)
@@ -163,12 +162,6 @@ def catalog_step(
     return step
 
 
-class Simulated(NamedTuple):
-    recording: Recording
-    learned: np.ndarray  # float32, the weights onto excitatory neurons, in nS
-    synapses: int
-
-
 def drawn(neurons: int, model: InhibitoryStdpParameters, seed: int) -> tuple[State, Synapses]:
     """Draw the synapses and the first state."""
     connectivity = random_connectivity(neurons, model, seed)
@@ -176,21 +169,17 @@ def drawn(neurons: int, model: InhibitoryStdpParameters, seed: int) -> tuple[Sta
     return initial_state(connectivity, synapses, model, seed), synapses
 
 
-def run(
-    neurons: int,
-    model: InhibitoryStdpParameters,
-    seed: int,
-    *,
-    seconds: float,
-    backend: str | None = None,
-    on_chunk: Callable[[int], Any] = lambda done: None,
-) -> Simulated:
-    """Simulate; before learning begins many neurons spike at once, and all are listed."""
+def simulation_of(
+    neurons: int, model: InhibitoryStdpParameters, seed: int, seconds: float, backend: str | None = None
+) -> Simulation:
+    """Build the network; before learning begins many neurons spike at once, and all are listed."""
     state, synapses = drawn(neurons, model, seed)
     step = catalog_step(neurons, model, capacity=neurons, backend=backend)
     recorder = Recorder(neurons, capacity=neurons, refractory_steps=int(model.t_ref / model.dt))
-    steps = model.steps(seconds)
-    state, recording = simulate(step, state, synapses, recorder, steps=steps, on_chunk=on_chunk)
-    targets, w = np.asarray(synapses.rows[0]), np.asarray(state.w)
-    learned = w[targets < model.excitatory_count(neurons)]
-    return Simulated(recording, learned, synapses.ex.indices.size + w.size)
+    return Simulation(step, state, synapses, recorder, model.steps(seconds))
+
+
+def learned(simulation: Simulation, state: State, model: InhibitoryStdpParameters) -> np.ndarray:
+    """Return the last weights onto excitatory neurons, in nS."""
+    targets = np.asarray(simulation.wiring.rows[0])
+    return np.asarray(state.w)[targets < model.excitatory_count(simulation.recorder.neurons)]

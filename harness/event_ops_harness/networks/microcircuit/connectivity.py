@@ -8,17 +8,15 @@ than the full model's a code has what their numbers leave of 32 bits.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import numba
 import numpy as np
 
-from event_ops.checks.packed_entries import WORD_BITS, columns_in, equal_starts, index_bits
-from event_ops.kernels.reference.packed_entries import codes_in
+from event_ops.checks.packed_entries import WORD_BITS, equal_starts, index_bits
 from event_ops.kernels.reference.random_numbers import philox2x32
-from event_ops_harness.networks.microcircuit.model import EXCITATORY, POPULATIONS, Microcircuit, ModelError
+from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.rows import (
     SLOTS,
     count_rows,
@@ -43,90 +41,16 @@ def key_of(seed: int, stream: int) -> int:
     return int(philox2x32(x, y, np.array([0], np.uint32))[0][0])
 
 
-@dataclass(frozen=True)
-class Connectivity:
+class Synapses(NamedTuple):
     """Hold a matrix of words in parts, as `compact_event_arrivals` takes it: 4 bytes a synapse.
 
-    Row i * SLOTS + d of each part has the synapses of source i with a delay of d steps onto its targets.
+    Row i * SLOTS + d of each part has the synapses of source i with a delay of d steps onto its targets:
+    `equal_starts` divides them among the parts.
     """
 
-    entries: np.ndarray  # uint32 (nse,)
-    indptr: np.ndarray  # int32 (parts, sources * SLOTS + 1)
-    scale: np.ndarray  # float32 0-d, pA
-    targets: int
-
-    @property
-    def starts(self) -> np.ndarray:
-        """(parts + 1,), the first target of each part, and the number of targets."""
-        return equal_starts(self.targets, self.parts)
-
-    @property
-    def parts(self) -> int:
-        return self.indptr.shape[0]
-
-    @property
-    def sources(self) -> int:
-        return self.indptr.shape[1] // SLOTS
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """(parts, sources * SLOTS), synapses of each row."""
-        return np.diff(self.indptr)
-
-    @property
-    def rows(self) -> np.ndarray:
-        """(nse,), int32, source * SLOTS + delay of each synapse."""
-        rows = np.arange(self.sources * SLOTS, dtype=np.int32)
-        return np.repeat(np.tile(rows, self.parts), self.lengths.reshape(-1))
-
-    @property
-    def indices(self) -> np.ndarray:
-        """(nse,), int32, the target of each synapse."""
-        own = columns_in(self.entries[: self.synapses], self.targets).astype(np.int32)
-        return own + np.repeat(self.starts[:-1], self.lengths.sum(axis=1))
-
-    @property
-    def data(self) -> np.ndarray:
-        """(nse,), float32, the weight of each synapse in pA."""
-        return codes_in(self.entries[: self.synapses], self.targets) * self.scale
-
-    @property
-    def delays(self) -> np.ndarray:
-        """(nse,), uint8, steps."""
-        return (self.rows % SLOTS).astype(np.uint8)
-
-    @property
-    def synapses(self) -> int:
-        return int(self.indptr[-1, -1])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.sources, self.targets
-
-    @property
-    def nbytes(self) -> int:
-        return sum(x.nbytes for x in (self.entries, self.indptr, self.scale))
-
-
-@dataclass(frozen=True)
-class Projections:
-    """Hold the distributions of synapses, for each source population s and target population t."""
-
-    sources: np.ndarray  # (s,) neurons
-    synapses: np.ndarray  # (t, s)
-    weights: np.ndarray  # (t, s), pA
-    delays: np.ndarray  # (s,), mean in ms
-
-    @classmethod
-    def recurrent(cls, model: Microcircuit) -> "Projections":
-        delays = np.where(EXCITATORY, model.delay_ex, model.delay_in)
-        return cls(model.sizes, model.synapses, model.weights, delays)
-
-    @classmethod
-    def thalamic(cls, model: Microcircuit) -> "Projections":
-        synapses = model.thalamic_synapses[:, None]
-        weights = np.full(synapses.shape, model.weight_ext)
-        return cls(np.array([model.thalamic_neurons]), synapses, weights, np.array([model.delay_ex]))
+    entries: Any  # uint32 (nse,), a target and the code of a weight
+    indptr: Any  # int32 (parts, sources * SLOTS + 1)
+    scale: Any  # float32 0-d, pA: the weight of the code 1
 
 
 class Drawing(NamedTuple):
@@ -151,25 +75,32 @@ class Drawing(NamedTuple):
     def out_degrees(self) -> np.ndarray:
         return self.degrees.sum(axis=1)
 
-    @property
-    def nbytes(self) -> int:
-        return sum(x.nbytes for x in self)
 
+def drawing_of(
+    model: Microcircuit,
+    key: int,
+    sources: np.ndarray,
+    synapses: np.ndarray,
+    weights: np.ndarray,
+    delays: np.ndarray,
+) -> Drawing:
+    """Draw the out-degrees of every row. Raise ModelError if int32 cannot count the synapses.
 
-def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
-    """Draw the out-degrees of every row. Raise ModelError if int32 cannot count the synapses."""
-    total = int(drawn.synapses.sum())
+    sources: (s,), neurons of each source population. synapses: (t, s), onto each target population. weights:
+    (t, s), means in pA. delays: (s,), means in ms.
+    """
+    total = int(synapses.sum())
     if total > MAX_SYNAPSES:
         raise ModelError(f"{total} synapses are more than int32 indices can count")
-    means = np.ascontiguousarray(drawn.weights.T)
+    means = np.ascontiguousarray(weights.T)
     largest = np.abs(means).max() * (1 + LARGEST_DEVIATE * model.weight_rel_sd)
     bits = min(CODE_BITS, WORD_BITS - index_bits(model.neurons))
     scale = np.float32(largest / (2 ** (bits - 1) - 1))
-    tables = [delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in drawn.delays]
+    tables = [delay_table(d / model.dt, model.delay_rel_sd * d / model.dt) for d in delays]
     return Drawing(
         key=np.array(key, np.uint32),
-        degrees=out_degrees(drawn, key),
-        populations=np.repeat(np.arange(drawn.sources.size, dtype=np.int32), drawn.sources),
+        degrees=out_degrees(key, sources, synapses),
+        populations=np.repeat(np.arange(sources.size, dtype=np.int32), sources),
         starts=model.first[:-1].astype(np.int32),
         sizes=model.sizes.astype(np.int32),
         means=(means / scale).astype(np.float32),
@@ -182,24 +113,22 @@ def drawing_of(drawn: Projections, model: Microcircuit, key: int) -> Drawing:
 
 def recurrent_drawing(model: Microcircuit, seed: int) -> Drawing:
     """Return the drawing of the synapses between the neurons."""
-    return drawing_of(Projections.recurrent(model), model, key_of(seed, RECURRENT))
+    key = key_of(seed, RECURRENT)
+    return drawing_of(model, key, model.sizes, model.synapses, model.weights, model.delays)
+
+
+def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
+    """Return the drawing of the synapses of the thalamic neurons, whose delays are excitatory ones."""
+    synapses, sources = model.thalamic_synapses[:, None], np.array([model.thalamic_neurons])
+    weights = np.full(synapses.shape, model.weight_ext)
+    return drawing_of(model, key_of(seed, THALAMIC), sources, synapses, weights, model.delays[:1])
 
 
 def recurrent_connectivity(
     model: Microcircuit, seed: int, on_progress: Callable[[int], None] = lambda done: None
-) -> Connectivity:
+) -> Synapses:
     """Draw the synapses between the neurons; call `on_progress(synapses done)` now and then."""
     return connect(recurrent_drawing(model, seed), model.neurons, on_progress)
-
-
-def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
-    """Return the drawing of the synapses of the thalamic neurons."""
-    return drawing_of(Projections.thalamic(model), model, key_of(seed, THALAMIC))
-
-
-def thalamic_connectivity(model: Microcircuit, seed: int) -> Connectivity:
-    """Draw the synapses of the thalamic neurons."""
-    return connect(thalamic_drawing(model, seed), model.neurons)
 
 
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
@@ -219,7 +148,7 @@ def connect(
     *,
     parts: int | None = None,
     room: int | None = None,
-) -> Connectivity:
+) -> Synapses:
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
     They are functions of the key, whatever the number of threads, and of parts, by default one for each
@@ -238,22 +167,22 @@ def connect(
     ranges = slices((ends - ends[:, :1]).sum(axis=0))
     for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *what), ranges), strict=True):
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
-    return Connectivity(entries, indptr, drawn.scale, targets)
+    return Synapses(entries, indptr, drawn.scale)
 
 
-def out_degrees(drawn: Projections, key: int) -> np.ndarray:
+def out_degrees(key: int, sources: np.ndarray, synapses: np.ndarray) -> np.ndarray:
     """(sources, t), int32: how many synapses each neuron has onto each target population."""
-    first = np.concatenate([[0], np.cumsum(drawn.sources)])
+    first = np.concatenate([[0], np.cumsum(sources)])
     degrees = np.zeros((first[-1], len(POPULATIONS)), np.int32)
 
     def count(projection: tuple[int, int]) -> None:
         target, source = projection
-        counts = np.zeros(drawn.sources[source], np.int32)
-        number = target * drawn.sources.size + source
-        count_sources(np.uint64(key), number, drawn.synapses[projection], counts)
+        counts = np.zeros(sources[source], np.int32)
+        number = target * sources.size + source
+        count_sources(np.uint64(key), number, synapses[projection], counts)
         degrees[first[source] : first[source + 1], target] = counts
 
-    list(on_threads(count, np.ndindex(drawn.synapses.shape)))
+    list(on_threads(count, np.ndindex(synapses.shape)))
     return degrees
 
 
@@ -264,7 +193,7 @@ def on_threads(work: Callable[[Any], None], each: Iterable[Any]) -> Iterator[Non
 
 
 def slices(ends: np.ndarray) -> list[tuple[int, int]]:
-    """Split the sources into ranges with about as many synapses each, given where those of each end."""
+    """Split the sources into ranges of about SYNAPSES_AT_ONCE synapses, given where those of each end."""
     goals = np.arange(0, ends[-1], SYNAPSES_AT_ONCE)
     edges = np.unique([0, *np.searchsorted(ends, goals), ends.size - 1])
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

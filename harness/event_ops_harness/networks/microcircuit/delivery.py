@@ -6,7 +6,7 @@ draw each row once for every delay: instead a row is drawn when its neuron spike
 currents that arrive in the next steps.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +15,9 @@ import numpy as np
 from numba import prange
 
 import event_ops
-from event_ops_harness.networks.microcircuit.connectivity import Drawing
+from event_ops_harness.networks.microcircuit.connectivity import Drawing, Synapses
 from event_ops_harness.networks.microcircuit.rows import SLOTS, draw_row, meets
 from ffi_bridge import numba_kernel
-
-
-class Synapses(NamedTuple):
-    entries: jax.Array  # uint32 (nse,), a target and the code of a weight
-    indptr: jax.Array  # int32 (parts, sources * SLOTS + 1), row i * SLOTS + d has the delay d
-    scale: jax.Array  # float32 0-d, pA: the weight of the code 1
 
 
 def no_spikes(neurons: int, capacity: int) -> jax.Array:
@@ -31,13 +25,8 @@ def no_spikes(neurons: int, capacity: int) -> jax.Array:
     return jnp.full((SLOTS, capacity), neurons, jnp.int32)
 
 
-def empty_history(neurons: int) -> jax.Array:
-    """(SLOTS, neurons), float32: nobody has spiked; numbers, through which derivatives go."""
-    return jnp.zeros((SLOTS, neurons), jnp.float32)
-
-
-def empty_buffer(neurons: int) -> jax.Array:
-    """(SLOTS, neurons), float32: no current is on its way."""
+def nothing_pending(neurons: int) -> jax.Array:
+    """(SLOTS, neurons), float32: no current is on its way, or no spike, where spikes have derivatives."""
     return jnp.zeros((SLOTS, neurons), jnp.float32)
 
 
@@ -58,18 +47,14 @@ def delivered(
         arrivals, pending = event_ops.read_slot(pending, t, backend=backend)
         return I_syn + arrivals, deliver_generated(pending, synapses, spikes, t)
     listed = pending.dtype == jnp.int32
-    row = _ids(spikes, pending.shape[1], backend) if listed else spikes.astype(pending.dtype)
+    if listed:
+        row, _ = event_ops.spike_compact(spikes, capacity=pending.shape[1], backend=backend)
+    else:
+        row = spikes.astype(pending.dtype)
     pending = jax.lax.dynamic_update_index_in_dim(pending, row, t % SLOTS, 0)
     shape = synapses.indptr.shape[1] // SLOTS, I_syn.size
-    encoding = "ids" if listed else "flags"
-    I_syn = event_ops.compact_event_arrivals(
-        pending, *synapses, t, shape=shape, initial=I_syn, encoding=encoding, backend=backend
-    )
-    return I_syn, pending
-
-
-def _ids(spikes: jax.Array, capacity: int, backend: str | None) -> jax.Array:
-    return event_ops.spike_compact(spikes, capacity=capacity, backend=backend)[0]
+    how = {"shape": shape, "initial": I_syn, "encoding": "ids" if listed else "flags", "backend": backend}
+    return event_ops.compact_event_arrivals(pending, *synapses, t, **how), pending
 
 
 # Drawing takes nearly all the time. With fewer synapses a parallel launch costs more than it saves.

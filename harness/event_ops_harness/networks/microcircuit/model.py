@@ -52,7 +52,7 @@ class ModelError(ValueError):
 
 
 def fixed_total_number(probability: np.ndarray, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Return K such that K synapses, drawn with replacement, connect a pair with this probability."""
+    """Return how many synapses, drawn with replacement, connect a pair with this probability."""
     pairs = np.multiply.outer(targets, np.asarray(sources, np.float64))
     return np.log1p(-probability) / np.log1p(-1.0 / pairs)
 
@@ -148,6 +148,11 @@ class Microcircuit:
     @property
     def weights(self) -> np.ndarray:
         return self.full_weights / math.sqrt(self.K_scaling)
+
+    @property
+    def delays(self) -> np.ndarray:
+        """(8,), mean delays in ms, by source."""
+        return np.where(EXCITATORY, self.delay_ex, self.delay_in)
 
     @property
     def weight_ext(self) -> float:

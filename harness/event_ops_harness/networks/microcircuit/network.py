@@ -19,20 +19,14 @@ from event_ops.kernels.reference.spiking import Surrogate
 from event_ops_harness.networks.microcircuit.connectivity import (
     BACKGROUND,
     PULSE,
-    Connectivity,
     Drawing,
+    Synapses,
     key_of,
 )
-from event_ops_harness.networks.microcircuit.delivery import (
-    Synapses,
-    delivered,
-    empty_history,
-    no_spikes,
-)
+from event_ops_harness.networks.microcircuit.delivery import delivered, no_spikes, nothing_pending
 from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
-from event_ops_harness.networks.shared.simulation import Recorder, Recording, Spikes
-from event_ops_harness.networks.shared.simulation import simulate as run
+from event_ops_harness.networks.shared.simulation import Recorder, Recording, Simulation, Spikes
 
 OPERATORS = ("lif_expsyn_step", "compact_event_arrivals", "poisson_input", "spike_compact")
 
@@ -86,32 +80,18 @@ def initial_state(model: Microcircuit, seed: int, pending: jax.Array | None = No
         refractory=jnp.zeros(n, jnp.float32),
         I_syn=jnp.zeros(n, jnp.float32),
         pending=no_spikes(n, capacity_of(n)) if pending is None else pending,
-        thalamic=empty_history(model.thalamic_neurons),
+        thalamic=nothing_pending(model.thalamic_neurons),
         t=jnp.zeros((), jnp.int32),
     )
 
 
-def synapses_of(connectivity: Connectivity | Synapses) -> Synapses:
-    """Return the matrix as JAX arrays, which share the memory of the NumPy ones."""
-    if isinstance(connectivity, Synapses):
-        return connectivity
-    return Synapses(*(jax.device_put(getattr(connectivity, name)) for name in Synapses._fields))
+def wiring_of(recurrent: Synapses | Drawing, seed: int, thalamic: Synapses | None = None) -> Wiring:
+    """Return the arrays that the step reads, with the background of a seed.
 
-
-def wiring_of(
-    recurrent: Connectivity | Synapses | Drawing,
-    seed: int,
-    thalamic: Connectivity | Synapses | None = None,
-) -> Wiring:
-    """Return the arrays that the step reads, with the background of a seed."""
-    return Wiring(
-        recurrent=Drawing(*map(jax.device_put, recurrent))
-        if isinstance(recurrent, Drawing)
-        else synapses_of(recurrent),
-        thalamic=None if thalamic is None else synapses_of(thalamic),
-        seed=jnp.asarray(np.uint32(key_of(seed, BACKGROUND))),
-        drive=jnp.ones((), jnp.float32),
-    )
+    NumPy arrays of synapses share their memory with the JAX arrays.
+    """
+    host: Any = recurrent, thalamic, np.uint32(key_of(seed, BACKGROUND)), np.float32(1)
+    return Wiring(*jax.tree.map(jax.device_put, host))
 
 
 def at_or_above(V_th: float) -> np.float32:
@@ -157,29 +137,17 @@ def dynamics(
     return step
 
 
-def check_room(pending: jax.Array, room: int) -> None:
-    """Raise ValueError if a step could record spikes that are not delivered."""
-    if pending.dtype == jnp.int32 and pending.shape[1] < room:
-        raise ValueError(
-            f"capacity is {room}; the history of spikes has room for {pending.shape[1]} in a step: begin "
-            f"with pending=no_spikes(neurons, {room})"
-        )
-
-
 def catalog_step(
     model: Microcircuit,
     backend: str | None,
     *,
     pulse: Pulse | None = None,
-    capacity: int | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Step:
     """Return one step of the dynamics, with the spikes as a list."""
-    room = capacity_of(model.neurons) if capacity is None else capacity
-    move = dynamics(model, backend, pulse=pulse, placement=placement)
+    move, room = dynamics(model, backend, pulse=pulse, placement=placement), capacity_of(model.neurons)
 
     def step(state: State, wiring: Wiring) -> tuple[State, Spikes]:
-        check_room(state.pending, room)
         state, spikes = move(state, wiring)
         return state, Spikes(*event_ops.spike_compact(spikes, capacity=room, backend=backend))
 
@@ -201,10 +169,8 @@ def background_of(model: Microcircuit, backend: str | None) -> Background:
     return background
 
 
-def pulse_of(model: Microcircuit, seed: int, start: float | None, backend: str | None) -> Pulse | None:
-    """Return the spikes at `thalamic_rate` for `thalamic_duration` ms from `start` on; None: no pulse."""
-    if start is None:
-        return None
+def pulse_of(model: Microcircuit, seed: int, start: float, backend: str | None) -> Pulse:
+    """Return the spikes at `thalamic_rate` for `thalamic_duration` ms, from `start` in ms on."""
     first, last = (round(t / model.dt) for t in (start, start + model.thalamic_duration))
     mean = np.full(model.thalamic_neurons, model.thalamic_rate * model.dt * 1e-3)
     key = np.uint32(key_of(seed, PULSE))
@@ -216,17 +182,14 @@ def pulse_of(model: Microcircuit, seed: int, start: float | None, backend: str |
     return pulse
 
 
-def recorder_of(model: Microcircuit, first_step: int = 0, capacity: int | None = None) -> Recorder:
-    """Record all spikes, up to `capacity` in a step: more of them are an error, never a loss."""
-    room = capacity_of(model.neurons) if capacity is None else capacity
+def recorder_of(model: Microcircuit, first_step: int = 0) -> Recorder:
+    """Record all spikes; more than the capacity in a step are an error, never a loss."""
+    room = capacity_of(model.neurons)
     return Recorder(model.neurons, room, refractory_steps=int(model.t_ref / model.dt), first_step=first_step)
 
 
 def simulate(
-    model: Microcircuit, step: Step, state: State, wiring: Wiring, *, capacity: int | None = None, **how: Any
+    model: Microcircuit, step: Step, state: State, wiring: Wiring, *, steps: int
 ) -> tuple[State, Recording]:
-    """Run steps from `state`, whose arrays are donated; `how` is that of `shared.simulation.simulate`.
-
-    Raises SpikesLostError.
-    """
-    return run(step, state, wiring, recorder_of(model, int(state.t), capacity), **how)
+    """Run steps on one device from `state`, whose arrays are donated. Raises SpikesLostError."""
+    return Simulation(step, state, wiring, recorder_of(model, int(state.t)), steps).run()

@@ -1,7 +1,6 @@
 """The tables at the end of a simulation, and the figure: a raster by layer, rates and CVs by population."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,43 +11,14 @@ from event_ops_harness.networks.microcircuit.connectivity import Drawing
 from event_ops_harness.networks.microcircuit.model import EXCITATORY, FULL_RATES, POPULATIONS, Microcircuit
 from event_ops_harness.networks.microcircuit.network import Wiring
 from event_ops_harness.networks.microcircuit.statistics import Spikes, distributions, neuron_cvs, neuron_rates
-from event_ops_harness.networks.shared.display import (
-    EXCITATORY_COLOUR,
-    INHIBITORY_COLOUR,
-    quantities,
-    saved_figure,
-)
+from event_ops_harness.networks.shared import figures
+from event_ops_harness.networks.shared.display import quantities
 from event_ops_harness.networks.shared.simulation import Recording
 from event_ops_harness.networks.shared.worker import peak_memory
 from ffi_bridge.operators import Explanation
 
 # Hz, of one run of NEST 3.10 of 1 s at scale 0.1 with the Poisson drive.
 TENTH_RATES = np.array([0.517, 2.12, 3.96, 5.01, 6.48, 7.82, 0.838, 7.01])
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Hold the costs of a run."""
-
-    model_seconds: float
-    seconds: float  # wall clock of the loop
-    build_seconds: float
-    synapses: int
-    stored_bytes: int  # of the synapses, on all devices
-    synaptic_events: int
-
-    @classmethod
-    def of(
-        cls, recording: Recording, drawn: Drawing, wiring: Wiring, model: Microcircuit, build_seconds: float
-    ) -> "Costs":
-        return cls(
-            model_seconds=recording.steps * model.dt * 1e-3,
-            seconds=recording.seconds,
-            build_seconds=build_seconds,
-            synapses=drawn.synapses,
-            stored_bytes=sum(x.nbytes for x in wiring.recurrent),
-            synaptic_events=int(drawn.out_degrees[recording.ids].sum(dtype=np.int64)),
-        )
 
 
 def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
@@ -73,16 +43,24 @@ def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
     return table
 
 
-def costs_table(costs: Costs, ran_on: list[Explanation]) -> Table:
+def costs_table(
+    recording: Recording,
+    drawn: Drawing,
+    wiring: Wiring,
+    model: Microcircuit,
+    build_seconds: float,
+    ran_on: list[Explanation],
+) -> Table:
     """Return two columns: quantity and value."""
-    per_synapse = costs.stored_bytes / max(1, costs.synapses)
-    ratio = costs.seconds / costs.model_seconds
+    seconds, model_seconds = recording.seconds, recording.steps * model.dt * 1e-3
+    stored = sum(x.nbytes for x in wiring.recurrent) / max(1, drawn.synapses)  # on all devices
+    events = int(drawn.out_degrees[recording.ids].sum(dtype=np.int64)) / seconds
     rows = {
-        "synapses": f"{costs.synapses:,}, built in {costs.build_seconds:.1f} s",
-        "model time": f"{costs.model_seconds:g} s in {costs.seconds:.2f} s (compilation left out)",
-        "real-time factor": f"{ratio:.3f} (wall clock / model time, recording included)",
-        "synaptic events": f"{costs.synaptic_events / costs.seconds / 1e6:,.1f} million per second",
-        "memory": f"{per_synapse:.2f} bytes per synapse; peak of the process {peak_memory() / 1e9:.2f} GB",
+        "synapses": f"{drawn.synapses:,}, built in {build_seconds:.1f} s",
+        "model time": f"{model_seconds:g} s in {seconds:.2f} s (compilation left out)",
+        "real-time factor": f"{seconds / model_seconds:.3f} (wall clock / model time, recording included)",
+        "synaptic events": f"{events / 1e6:,.1f} million per second",
+        "memory": f"{stored:.2f} bytes per synapse; peak of the process {peak_memory() / 1e9:.2f} GB",
         "backends": ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
     }
     return quantities(rows)
@@ -90,12 +68,12 @@ def costs_table(costs: Costs, ran_on: list[Explanation]) -> Table:
 
 SHOWN_SECONDS = 0.4  # the last ones
 SHOWN_NEURONS = 8000
-COLOURS = np.where(EXCITATORY, EXCITATORY_COLOUR, INHIBITORY_COLOUR)
+COLOURS = np.where(EXCITATORY, *figures.COLOURS.values())
 
 
 def save_figure(spikes: Spikes, model: Microcircuit, path: Path) -> None:
     """Draw raster, rates and CVs into a PNG, or whatever Matplotlib writes for this suffix."""
-    with saved_figure(path, size=(12, 7), font_size=12) as figure:
+    with figures.saved_figure(path, size=(12, 7), font_size=12) as figure:
         grid = figure.add_gridspec(2, 2, width_ratios=[1.7, 1])
         raster = figure.add_subplot(grid[:, 0])
         rates, cvs = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
@@ -111,8 +89,7 @@ def save_figure(spikes: Spikes, model: Microcircuit, path: Path) -> None:
         draw_boxes(cvs, [found[name]["cv"] for name in POPULATIONS])
         cvs.set_xlabel("CV of intervals")
         cvs.set_xlim(0, 1.25)
-        for axes, letter in ((raster, "a"), (rates, "b"), (cvs, "c")):
-            axes.set_title(letter, loc="left", fontweight="bold")
+        figures.name_panels(raster, rates, cvs)
 
 
 def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
@@ -125,7 +102,7 @@ def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
     for i, colour in enumerate(COLOURS):
         mine = population[ids] == i
         axes.plot(times[mine], ids[mine], ".", ms=2.2, mew=0, color=colour, rasterized=True)
-    for label, colour in zip(("excitatory", "inhibitory"), COLOURS, strict=False):
+    for label, colour in figures.COLOURS.items():
         axes.plot([], [], ".", ms=10, mew=0, color=colour, label=label)
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, handletextpad=0, borderpad=0)
     for edge in model.first[1:-1]:

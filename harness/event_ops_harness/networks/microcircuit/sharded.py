@@ -14,8 +14,7 @@ import numba
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from event_ops_harness.networks.microcircuit.connectivity import Drawing, connect, source_ends
-from event_ops_harness.networks.microcircuit.delivery import Synapses
+from event_ops_harness.networks.microcircuit.connectivity import Drawing, Synapses, connect, source_ends
 from event_ops_harness.networks.microcircuit.network import State, Wiring
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks
 
@@ -62,7 +61,6 @@ class Blocks(EqualBlocks):
         total, done, blocks = sum(counts[k] for k in self.here), 0, []
         for k in self.here:
             on_part = partial(tell, on_progress, done, drawn.synapses / max(1, total))
-            block = connect(parts[k], self.size, on_part, parts=split, room=max(counts))
-            blocks.append(tuple(getattr(block, name) for name in Synapses._fields))
+            blocks.append(connect(parts[k], self.size, on_part, parts=split, room=max(counts)))
             done += counts[k]
         return Synapses(*map(self.stacked, zip(*blocks, strict=True)))

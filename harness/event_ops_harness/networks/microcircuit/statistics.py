@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
+from event_ops_harness.networks.shared.simulation import Recording
 from event_ops_harness.networks.shared.statistics import interval_cvs
 
 MIN_INTERVALS = 2
@@ -25,6 +26,12 @@ class Spikes:
     ids: np.ndarray
     first: int
     end: int
+
+    @classmethod
+    def of(cls, recording: Recording) -> "Spikes":
+        """Return the spikes of a recording."""
+        first = recording.first_step
+        return cls(recording.times, recording.ids, first, first + recording.steps)
 
     def after(self, first: int) -> "Spikes":
         """Return the spikes from step `first` on."""

@@ -9,10 +9,8 @@ of the spikes at the end of their input, and the weights of networks that learn:
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.microcircuit.model import EXCITATORY, V_MEAN, V_SD, Microcircuit
+from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
 from event_ops_harness.networks.shared.rivals import Rival
 
 _OURS: Final = ("-m", f"{__name__}.ours")
@@ -53,7 +51,7 @@ def microcircuit_request(model: Microcircuit, seed: int, steps: int, threads: in
         "sizes": model.sizes,
         "synapses": model.synapses,
         "weights": model.weights,
-        "delays": np.where(EXCITATORY, model.delay_ex, model.delay_in),
+        "delays": model.delays,
         "external_rates": model.external_rates,
         "I_dc": model.I_dc,
         "V_mean": V_MEAN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -84,7 +84,7 @@ class EqualBlocks(OneDevice):
         return [k for k, owner in enumerate(owners) if owner == jax.process_index()]
 
     def stacked(self, blocks: Sequence[np.ndarray]) -> jax.Array:
-        """Make one array of those of the blocks that are here, a row for each block."""
+        """Make one array, a row for each block, of the arrays of the blocks that are here."""
         shape, devices = (self.devices, *blocks[0].shape), list(self.mesh.devices.flat)
         rows = [jax.device_put(x[None], devices[k]) for k, x in zip(self.here, blocks, strict=True)]
         return jax.make_array_from_single_device_arrays(shape, NamedSharding(self.mesh, P(AXIS)), rows)
@@ -107,7 +107,7 @@ class EqualBlocks(OneDevice):
         return jax.lax.all_gather(spikes, AXIS, tiled=True)[: self.neurons]
 
     def place(self, state: Any, buffer: Any, wiring: Any) -> tuple[Any, Any, Any]:
-        """Split the state, and copy the rest to every device, but for what is on the mesh already."""
+        """Split the state; copy all that is not on the mesh yet to every device."""
         specs, _ = self.split(state, wiring)
         split = jax.tree.map(lambda x, spec: placed(self._padded(x, spec), self.mesh, spec), state, specs)
         return split, *jax.tree.map(self._everywhere, (buffer, wiring))
@@ -151,6 +151,8 @@ class EqualBlocks(OneDevice):
 class PackedBlocks(EqualBlocks):
     """Exchange the spikes of equal blocks: a step communicates a bit per neuron, by one all-gather."""
 
+    specs: ClassVar[Any]  # how the arrays of the state are split
+
     @property
     def exchanged_bytes(self) -> int:
         """The bytes that a device receives in a step."""
@@ -159,6 +161,9 @@ class PackedBlocks(EqualBlocks):
     def connect(self, connectivity: Any) -> Any:
         """Split the synapses by target."""
         raise NotImplementedError
+
+    def split(self, state: Any, wiring: Any) -> tuple[Any, Any]:
+        return self.specs, P(AXIS)
 
     def exchange(self, spikes: jax.Array, backend: str | None) -> jax.Array:
         words = jax.lax.all_gather(event_ops.pack_events(spikes, backend=backend), AXIS)

@@ -1,27 +1,18 @@
-"""The command line of a network: options of every network, errors in one line, exit codes, progress bars."""
+"""Parse the command line of a network: options of every network, errors in one line, progress bars."""
 
 import argparse
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import jax
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from event_ops_harness.networks.shared.processes import DevicesError, leave, start
-from event_ops_harness.networks.shared.simulation import SpikesLostError
-from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
-
-FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 BAD_INPUT = 2
-INTERRUPTED = 130
-# Errors of every network whose message is for the user.
-SHARED_ERRORS = (DevicesError, SpikesLostError, UnknownBackendError, BackendUnavailableError)
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -31,33 +22,29 @@ class OneLineParser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see --help)\n")
 
 
-def add_usual_options(parser: OneLineParser, seconds: float) -> None:
-    """Add the options of every network; `seconds` is the default model time. It runs on one device."""
+def add_usual_options(parser: OneLineParser, seconds: float, *, divisible: bool) -> None:
+    """Add the options of every network, and of those that are divisible among devices and processes.
+
+    `seconds` is the model time by default.
+    """
     add, output = parser.add_argument, Path(f"{parser.prog}.png")
     add("--seconds", type=positive, default=seconds, metavar="S", help=f"model time; default: {seconds:g}")
     add("--seed", type=whole, default=1, metavar="K", help="seed of all random numbers; default: 1")
     add("--backend", metavar="NAME", help="run the operators on this backend; default: each chooses its own")
     add("--output", type=figure_path, default=output, metavar="FILE", help=f"the figure; default: {output}")
     add("--no-progress", action="store_true", help="show no progress bars")
-    parser.set_defaults(devices=None, processes=None, coordinator=None, process_id=None)
-
-
-def add_shared_options(parser: OneLineParser, seconds: float) -> None:
-    """Add the options of every network that may be split over devices and processes."""
-    add_usual_options(parser, seconds)
-    add = parser.add_argument
+    if not divisible:
+        parser.set_defaults(devices=None, processes=None, coordinator=None, process_id=None)
+        return
     add("--devices", type=positive_int, metavar="N", help="split the neurons over N devices")
     add("--processes", type=positive_int, metavar="N", help="run in N processes, which share the devices")
-    add(
-        "--coordinator",
-        metavar="HOST:PORT",
-        help="several hosts: where process 0 listens; see docs/scale-out.md",
-    )
+    hosts = "several hosts: where process 0 listens; see docs/scale-out.md"
+    add("--coordinator", metavar="HOST:PORT", help=hosts)
     add("--process-id", type=whole, metavar="K", help="several hosts: the number of this process, from 0")
 
 
 def check_device_options(parser: OneLineParser, options: argparse.Namespace) -> None:
-    """End with an error if the options that say where the neurons are contradict each other."""
+    """End with an error if the options that place the neurons contradict each other."""
     devices, processes = options.devices, options.processes
     if devices and processes and devices % processes:
         parser.error(f"{devices} devices cannot be shared evenly by {processes} processes")
@@ -65,37 +52,6 @@ def check_device_options(parser: OneLineParser, options: argparse.Namespace) -> 
         parser.error("--coordinator and --process-id need each other")
     if options.process_id is not None and options.process_id >= (processes or 0):
         parser.error(f"--process-id {options.process_id} needs --processes greater than it")
-
-
-def run_command(
-    parser: OneLineParser,
-    argv: Sequence[str] | None,
-    run: Callable[[argparse.Namespace], None],
-    *,
-    check: Callable[[OneLineParser, argparse.Namespace], None] = check_device_options,
-    errors: tuple[type[Exception], ...],
-) -> int:
-    """Parse and `check` the options, and `run` with them, in several processes if they say so.
-
-    Returns the exit code. The message of one of the `errors` is printed in one line.
-    """
-    arguments = sys.argv[1:] if argv is None else argv
-    options = parser.parse_args(arguments)
-    check(parser, options)
-    try:
-        if options.processes and options.coordinator is None:
-            return start(parser.prog, arguments, options.processes)
-        run(options)
-    except (*SHARED_ERRORS, *errors) as error:
-        print(f"{parser.prog}: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return BAD_INPUT
-    except jax.errors.JaxRuntimeError as error:
-        if options.coordinator is None:
-            raise
-        leave(parser.prog, options.process_id, options.processes, error)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
 
 
 @contextmanager
@@ -110,36 +66,28 @@ def progress_bar(
         yield lambda done: progress.update(task, completed=done)
 
 
-def positive_int(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)
+def number(parse: type, accepts: Callable[[Any], bool], expected: str) -> Callable[[str], Any]:
+    """Return the type of an option: `parse` reads a number that `accepts` must hold for."""
+
+    def read(text: str) -> Any:
+        with suppress(ValueError):
+            value = parse(text)
+            if accepts(value):
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not {expected}")
+
+    return read
 
 
-def whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+positive_int = number(int, lambda x: x > 0, "a positive whole number")
+whole = number(int, lambda x: x >= 0, "a whole number of 0 or more")
+finite = number(float, math.isfinite, "a finite number")
+positive = number(float, lambda x: 0 < x < math.inf, "a finite number greater than 0")
+duration = number(float, lambda x: 0 <= x < math.inf, "a finite number of 0 or more")
+part = number(float, lambda x: 0 < x <= 1, "in (0, 1]")
 
 
-def finite(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
-    return value
-
-
-def positive(text: str) -> float:
-    value = finite(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not greater than 0")
-    return value
-
-
-def writable(text: str, suffixes: tuple[str, ...]) -> Path:
+def writable(suffixes: tuple[str, ...], text: str) -> Path:
     """Return a path that can be written; checked before the simulation, not after it."""
     path = Path(text)
     if path.suffix.lower() not in suffixes:
@@ -152,5 +100,5 @@ def writable(text: str, suffixes: tuple[str, ...]) -> Path:
     return path
 
 
-def figure_path(text: str) -> Path:
-    return writable(text, FIGURE_SUFFIXES)
+figure_path: Any = partial(writable, (".png", ".pdf", ".svg"))
+npz_path: Any = partial(writable, (".npz",))

@@ -1,28 +1,12 @@
-"""Show a run at its end: a table of quantities, and a figure in the style of all networks."""
+"""Show quantities of a run in a table, with the backends that its operators ran on."""
 
-import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ffi_bridge import get_operator
 from ffi_bridge.operators import Explanation
-
-EXCITATORY_COLOUR, INHIBITORY_COLOUR = "#2166ac", "#b2182b"
-DOTS_PER_INCH = 160
-STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 1.0,
-    "legend.frameon": False,
-}
 
 
 def quantities(rows: Mapping[str, str], title: str | None = None) -> Table:
@@ -61,21 +45,3 @@ def backend_rows(ran_on: list[Explanation]) -> Iterator[tuple[str, str, str]]:
         yield "backend", f"{backend}: {why}\n({', '.join(operators)})", ""
         for other, reason in others:
             yield f"  not {other}", reason, "dim"
-
-
-def finish(options: argparse.Namespace, save: Callable[[Path], None], *tables: Table) -> None:
-    """Print the tables of a simulation, and save its figure where the options say."""
-    console = Console()
-    for table in tables:
-        console.print(table)
-    save(options.output)
-    console.print(f"Figure: {options.output}", soft_wrap=True)
-
-
-@contextmanager
-def saved_figure(path: Path, size: tuple[float, float], font_size: float) -> Iterator[Figure]:
-    """Yield a figure, then save it as a PNG, or whatever Matplotlib writes for this suffix."""
-    with mpl.rc_context({**STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
-        yield figure
-        figure.savefig(path, dpi=DOTS_PER_INCH)

@@ -1,4 +1,4 @@
-"""One simulation in several processes: start those of one host, meet the others, end together."""
+"""Run one simulation in several processes: start them on one host, meet on several, end together."""
 
 import argparse
 import os
@@ -108,7 +108,7 @@ def free_port() -> int:
 
 
 def start(program: str, arguments: Sequence[str], processes: int) -> int:
-    """Run a network's command in so many processes of this host; return the first exit code that is not 0.
+    """Run a network's command in `processes` of this host; return the first exit code that is not 0.
 
     Process 0 writes where this one does. When a process fails, or is killed, the others are ended.
     """
@@ -130,15 +130,11 @@ def start(program: str, arguments: Sequence[str], processes: int) -> int:
 
 def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[bytes]) -> int:
     """Return 0 once all have ended well; else print which failed first, and return its exit code."""
-    while True:
-        codes = [child.poll() for child in children]
-        failed = [k for k, code in enumerate(codes) if code]
-        if failed:
-            break
-        if not any(code is None for code in codes):
+    while not any(codes := [child.poll() for child in children]):
+        if None not in codes:
             return 0
         time.sleep(POLL_SECONDS)
-    k, code = failed[0], codes[failed[0]] or 0
+    k, code = next((k, code) for k, code in enumerate(codes) if code)
     if k:
         errors.seek(0)
         sys.stderr.write(errors.read().decode(errors="replace"))

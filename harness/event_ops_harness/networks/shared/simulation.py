@@ -35,8 +35,6 @@ class Buffer(NamedTuple):
 
 # (state, wiring) -> (state, spikes)
 Step = Callable[[Any, Any], tuple[Any, Spikes]]
-# (state, buffer, wiring) -> (state, buffer, (spikes of each step, traces of each step))
-Loop = Callable[[Any, Buffer, Any], tuple[Any, Buffer, Any]]
 
 
 def no_trace(state: Any) -> Any:
@@ -46,7 +44,7 @@ def no_trace(state: Any) -> Any:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Choose what a simulation records.
+    """Choose the record of a simulation.
 
     `trace(state)` is recorded after every step. A step with more than `capacity` spikes raises
     SpikesLostError, or, with `lossy`, is counted in full and listed in part.
@@ -90,6 +88,11 @@ class Recording:
         return np.concatenate([np.zeros(0, np.int32), *self.counts_by_chunk])
 
     @property
+    def us_per_step(self) -> float:
+        """The wall clock of a step, in microseconds."""
+        return self.seconds / self.steps * 1e6
+
+    @property
     def spikes(self) -> int:
         """The number of spikes of all neurons."""
         return int(self.counts.sum(dtype=np.int64))
@@ -106,7 +109,7 @@ class Recording:
 
     @property
     def traces(self) -> Any:
-        """(steps, ...), what the recorder's `trace` returned."""
+        """(steps, ...), the results of the recorder's `trace`."""
         return jax.tree.map(lambda *chunks: np.concatenate(chunks), *self.traces_by_chunk)
 
     def keep(self, buffer: Buffer, counts: np.ndarray, traces: Any) -> None:
@@ -129,33 +132,41 @@ class Recording:
         self.steps += counts.size
 
 
-def simulate(
-    step: Step,
-    state: Any,
-    wiring: Any,
-    recorder: Recorder,
-    *,
-    steps: int,
-    placement: OneDevice = ONE_DEVICE,
-    on_chunk: Callable[[int], None] = lambda done: None,
-) -> tuple[Any, Recording]:
-    """Run so many steps from `state`, whose arrays are donated; call `on_chunk(steps done)` after each chunk.
+@dataclass(frozen=True)
+class Simulation:
+    """Hold a network that is built, what is recorded of it, and how many steps it runs for."""
 
-    Compilation is not part of `Recording.seconds`. Raises SpikesLostError.
-    """
-    recording = Recording(recorder)
-    arguments = placement.place(state, recorder.buffer(), wiring)
-    sizes = {min(CHUNK_STEPS, steps - done) for done in (0, (steps - 1) // CHUNK_STEPS * CHUNK_STEPS)}
-    chunks = {size: compile_chunk(step, size, recorder, arguments, placement) for size in sizes}
-    state, buffer, wiring = arguments
-    start = time.perf_counter()
-    for done in range(0, steps, CHUNK_STEPS):
-        todo = min(CHUNK_STEPS, steps - done)
-        state, buffer, (counts, traces) = chunks[todo](state, buffer, wiring)
-        recording.keep(buffer, np.asarray(counts), traces)
-        on_chunk(done + todo)
-    recording.seconds = time.perf_counter() - start
-    return placement.gather(state), recording
+    step: Step
+    state: Any  # the first one
+    wiring: Any  # what the step reads and does not change
+    recorder: Recorder
+    steps: int
+    placement: OneDevice = ONE_DEVICE
+
+    def run(self, on_chunk: Callable[[int], None] = lambda done: None) -> tuple[Any, Recording]:
+        """Run once, as the state's arrays are donated; call `on_chunk(steps done)` after each chunk.
+
+        Returns the last state, and the recording, whose `seconds` leave compilation out. Raises
+        SpikesLostError.
+        """
+        step, recorder, placement, recording = (
+            self.step,
+            self.recorder,
+            self.placement,
+            Recording(self.recorder),
+        )
+        arguments = placement.place(self.state, recorder.buffer(), self.wiring)
+        starts = range(0, self.steps, CHUNK_STEPS)
+        sizes = [min(CHUNK_STEPS, self.steps - done) for done in starts]
+        chunks = {size: compile_chunk(step, size, recorder, arguments, placement) for size in {*sizes}}
+        state, buffer, wiring = arguments
+        start = time.perf_counter()
+        for done, size in zip(starts, sizes, strict=True):
+            state, buffer, (counts, traces) = chunks[size](state, buffer, wiring)
+            recording.keep(buffer, np.asarray(counts), traces)
+            on_chunk(done + size)
+        recording.seconds = time.perf_counter() - start
+        return placement.gather(state), recording
 
 
 def compile_chunk(
@@ -165,7 +176,7 @@ def compile_chunk(
     arguments: tuple[Any, Buffer, Any],
     placement: OneDevice = ONE_DEVICE,
 ) -> Any:
-    """Compile the scan over so many steps; state and buffer are updated in place."""
+    """Compile the scan over `steps` steps; state and buffer are updated in place."""
 
     def run(state: Any, buffer: Buffer, wiring: Any) -> tuple[Any, Buffer, Any]:
         def body(carry: tuple[Any, Buffer], _: None) -> tuple[tuple[Any, Buffer], Any]:
@@ -180,7 +191,7 @@ def compile_chunk(
 
 
 def append(buffer: Buffer, spikes: Spikes) -> Buffer:
-    """Write a step's spikes; the next step overwrites what lies behind `filled`."""
+    """Write a step's spikes; the next step overwrites the ids behind `filled`."""
     update = partial(jax.lax.dynamic_update_slice_in_dim, axis=0)
     kept = jnp.minimum(spikes.count, spikes.ids.size)
     return Buffer(update(buffer.ids, spikes.ids, buffer.filled), buffer.filled + kept)
