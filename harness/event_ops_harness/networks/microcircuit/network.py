@@ -156,15 +156,13 @@ def catalog_step(
 
 def background_of(model: Microcircuit, backend: str | None) -> Background:
     """Return the Poisson drive of every neuron; nothing with the constant drive."""
-    rates = model.per_neuron(model.external_rates)
-    if not rates.any():
-        return lambda drive, seed, t, I_syn: I_syn
-    mean = rates * model.dt * 1e-3
+    mean = model.per_neuron(model.external_rates) * model.dt * 1e-3
 
     def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
-        return event_ops.poisson_input(
-            model.weight_ext * drive, seed, t, mean=mean, initial=I_syn, backend=backend
-        )
+        if not mean.any():  # known when traced: the operator is left out
+            return I_syn
+        weight = model.weight_ext * drive
+        return event_ops.poisson_input(weight, seed, t, mean=mean, initial=I_syn, backend=backend)
 
     return background
 

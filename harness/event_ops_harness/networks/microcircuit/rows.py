@@ -212,7 +212,7 @@ def fill_rows(
     sizes: Any, means: Any, sds: Any, tables: Any, low: Any, part_starts: Any, bits_of_column: Any,
     entries: Any, indptr: Any,
 ) -> None:  # fmt: skip
-    """Draw the synapses of sources begin to end, those of each by part and in the order of their delays."""
+    """Draw the synapses of sources begin to end, of each source by part and in the order of their delays."""
     room, high = 0, low + part_starts[-1]
     for row in range(begin, end):
         degree = 0

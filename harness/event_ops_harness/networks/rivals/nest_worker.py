@@ -55,7 +55,7 @@ def balanced(request: dict[str, Any]) -> list[Any]:
 
 
 def hpc_benchmark(request: dict[str, Any]) -> list[Any]:
-    """Create neurons and synapses; excitatory neurons learn from each other."""
+    """Create neurons and synapses; synapses between excitatory neurons learn."""
     model = request["model"]
     fields = {name: model[name] for name in ("C_m", "tau_m", "t_ref", "V_th", "V_reset", "tau_minus")}
     fields |= {"E_L": 0.0, "tau_syn_ex": model["tau_syn"], "tau_syn_in": model["tau_syn"]}

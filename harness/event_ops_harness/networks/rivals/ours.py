@@ -79,6 +79,7 @@ def main(request: Request) -> None:
     else:
         build = {"inhibitory_stdp": with_inhibitory_stdp, "hpc_benchmark": with_stdp}.get(name, balanced)
         step, begin, wiring = build(request)
+    # Beside Brian2, which has to repeat its stretch, ours does so, too; beside NEST alone it goes on.
     last, repeats = begin(), name not in ("microcircuit", "hpc_benchmark")
     run = counting_scan(step, request["steps"], last, wiring)
 

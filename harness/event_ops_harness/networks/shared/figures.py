@@ -49,6 +49,7 @@ def draw_raster(
     neurons = excitatory.size
     recorded = np.arange(0, neurons, recording.recorder.stride)
     chosen = recorded[:: -(-recorded.size // shown)]
+    # A matrix from a file may mix both kinds.
     chosen = chosen[np.argsort(~excitatory[chosen], kind="stable")]
     row = np.full(neurons, -1)
     row[chosen] = np.arange(chosen.size)

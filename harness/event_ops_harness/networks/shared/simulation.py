@@ -157,6 +157,7 @@ class Simulation:
         )
         arguments = placement.place(self.state, recorder.buffer(), self.wiring)
         starts = range(0, self.steps, CHUNK_STEPS)
+        # The last chunk may be shorter; both lengths are compiled before the clock starts.
         sizes = [min(CHUNK_STEPS, self.steps - done) for done in starts]
         chunks = {size: compile_chunk(step, size, recorder, arguments, placement) for size in {*sizes}}
         state, buffer, wiring = arguments

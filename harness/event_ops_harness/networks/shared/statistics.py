@@ -1,4 +1,4 @@
-"""Statistics of spike trains; needs NumPy only, so that other simulators' environments can use it."""
+"""Compute rates, regularity and weights from spike trains."""
 
 import numpy as np
 
