@@ -15,6 +15,7 @@ from event_ops.cases import Arguments, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance.compare import assert_same
 from event_ops_harness.conformance.platforms import CPU, EMULATED, GPU
+from event_ops_harness.conformance.select import none
 
 WIDE: Final = ("float64", "complex128", "int64", "uint64")
 SEED: Final = 7
@@ -30,16 +31,20 @@ class Property:
     on a large case, too. `apart`: check in a process begun with the variables `properties.APART`.
     """
 
-    name: str
     check: Callable[[Trial], None]
     wants: Callable[[Operator, Case], bool]
-    of_others: Callable[[Operator, Case], bool]
+    of_others: Callable[[Operator, Case], bool] = none
     obstacle: Callable[[], str | None] = lambda: None
     dtype: str | None = None  # the operator's first where None
     backends: tuple[str, ...] | None = None
     platforms: tuple[str, ...] = (CPU, GPU, EMULATED)
     large: bool = False
     apart: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of the check; a keyword of Python has an underscore behind it there."""
+        return self.check.__name__.removesuffix("_")
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,7 @@ class Trial:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
         self.types = functools.partial(types_of, dtype, index_dtype)
         self.given, self.kwargs = inputs_of(case, dtype, index_dtype)
-        self.args = tuple(
-            jax.device_put(x) for x in self.given
-        )  # jnp.asarray would compile a program for each
+        self.args = tuple(map(jax.device_put, self.given))  # jnp.asarray would compile a program for each
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)
 

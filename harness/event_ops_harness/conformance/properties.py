@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import os
@@ -14,13 +15,7 @@ from event_ops.cases import CONFORMANCE, Case
 from event_ops.discover import Operator
 from event_ops_harness.conformance import derivatives, inactive, inputs, transforms, values
 from event_ops_harness.conformance.cell import Cell, Property, index_dtype_of
-from event_ops_harness.conformance.platforms import (
-    CPU,
-    EMULATED,
-    backends,
-    platform,
-    registered,
-)
+from event_ops_harness.conformance.platforms import CPU, EMULATED, backends, platform, registered
 from event_ops_harness.conformance.select import (
     bounded,
     event_driven,
@@ -68,72 +63,49 @@ def _needs_flatbuffers() -> str | None:
     return None if found else "jax.export needs flatbuffers to serialise"
 
 
-def _default_only(operator: Operator, case: Case) -> bool:
-    return False
-
-
-VALUES: Final = Property("values", values.values, every, bounded)
+VALUES: Final = Property(values.values, every, bounded)
+NUMBA: Final = ("numba_cpu",)
 # On an emulated GPU bounds and races are checked in every cell.
 BOUNDS: Final = Property(
-    "bounds",
-    inputs.bounds,
-    bounded,
-    every,
-    _needs_checks,
-    backends=("numba_cpu", "warp"),
-    platforms=(CPU,),
-    apart=True,
+    inputs.bounds, bounded, every, _needs_checks, backends=(*NUMBA, "warp"), platforms=(CPU,), apart=True
 )
+RACES: Final = Property(
+    values.races, first, every, _needs_threads, backends=NUMBA, platforms=(CPU,), large=True, apart=True
+)
+NOT_ON_GPU: Final = (CPU, EMULATED)  # GPUs add in any order
+Derivative: Final = functools.partial(Property, dtype="float64")
 
-# In the quick profile other backends are checked for their values and for the ways into them: what lies above
-# the choice of a backend is the same for all.
+# In the quick profile backends but the default are checked for their values and for the ways into them: what
+# lies above the choice of a backend is the same for all.
 PROPERTIES: Final = (
     VALUES,
-    Property("jit", values.jit, first, every),
-    Property("eager", values.eager, first, every, platforms=(CPU, EMULATED)),  # GPUs add in any order
-    Property("written", values.written, first, _default_only, platforms=(CPU, EMULATED)),
-    Property("deterministic", values.deterministic, first, _default_only, large=True),
-    Property("threads", values.threads, first, _default_only, large=True),
-    Property("nan", values.nan, first, _default_only),
-    Property("shape", transforms.shape, first, _default_only),
-    Property("vmap", transforms.vmap, few, first),
-    Property("vmap_last", transforms.vmap_last, first, _default_only),
-    Property("nested_vmap", transforms.nested_vmap, few, _default_only),
-    Property("scan", transforms.scan, first, every),
-    Property("while", transforms.while_loop, first, _default_only),
-    Property("disable_jit", transforms.disable_jit, first, every),
-    Property("donation", transforms.donation, first, _default_only),
-    Property("export", transforms.export, first, _default_only, _needs_flatbuffers),
-    Property("jvp", derivatives.jvp, smooth, _default_only, dtype="float64"),
-    Property("vjp", derivatives.vjp, smooth, widest, dtype="float64"),
-    Property("second", derivatives.second, widest, _default_only, dtype="float64"),
-    Property("vmap_grad", derivatives.vmap_grad, widest, _default_only, dtype="float64"),
-    Property("remat", derivatives.remat, widest, _default_only, dtype="float64"),
-    Property("transpose", derivatives.transpose, smooth, _default_only, dtype="float64"),
-    Property(
-        "kernel_derivatives",
-        derivatives.kernel_derivatives,
-        widest,
-        _default_only,
-        dtype="float64",
-        backends=("numba_cpu",),
-        platforms=(CPU,),
-    ),
-    Property("nan_derivatives", inactive.nan_derivatives, event_driven, _default_only, dtype="float64"),
-    Property("invalid_calls", inputs.invalid_calls, first, _default_only),
+    Property(values.jit, first, every),
+    Property(values.eager, first, every, platforms=NOT_ON_GPU),
+    Property(values.written, first, platforms=NOT_ON_GPU),
+    Property(values.deterministic, first, large=True),
+    Property(values.threads, first, large=True),
+    Property(values.nan, first),
+    Property(transforms.shape, first),
+    Property(transforms.vmap, few, first),
+    Property(transforms.vmap_last, first),
+    Property(transforms.nested_vmap, few),
+    Property(transforms.scan, first, every),
+    Property(transforms.while_, first),
+    Property(transforms.disable_jit, first, every),
+    Property(transforms.donation, first),
+    Property(transforms.export, first, obstacle=_needs_flatbuffers),
+    Derivative(derivatives.jvp, smooth),
+    Derivative(derivatives.vjp, smooth, widest),
+    Derivative(derivatives.second, widest),
+    Derivative(derivatives.vmap_grad, widest),
+    Derivative(derivatives.remat, widest),
+    Derivative(derivatives.transpose, smooth),
+    Derivative(derivatives.kernel_derivatives, widest, backends=NUMBA, platforms=(CPU,)),
+    Derivative(inactive.nan_derivatives, event_driven),
+    Property(inputs.invalid_calls, first),
     BOUNDS,
-    Property("shard_map", transforms.shard_map, first, _default_only, _needs_devices, apart=True),
-    Property(
-        "races",
-        values.races,
-        first,
-        every,
-        _needs_threads,
-        backends=("numba_cpu",),
-        platforms=(CPU,),
-        large=True,
-        apart=True,
-    ),
+    Property(transforms.shard_map, first, obstacle=_needs_devices, apart=True),
+    RACES,
 )
 
 
@@ -186,10 +158,10 @@ def _of_dtypes(operator: Operator, backend: str, case: Case, wanted: Property) -
 
 
 def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
-    """Return the pairs (dtype, index dtype) of a case: all for the first two cases on the default backend and
-    for the first case on other backends.
+    """Yield the pairs (dtype, index dtype) of a case.
 
-    Every pair is a kernel to compile. Later cases take other ways through the kernels, with the same types.
+    All are for the first two cases on the default backend, and for the first case on every other. Every pair
+    is a kernel to compile. Later cases take other ways through the kernels, with the same types.
     """
     default = backend == operator.kernel.defaults[registered()]
     every = small(operator, case) and case in operator.cases[: 2 if default else 1]

@@ -30,6 +30,11 @@ def every(operator: Operator, case: Case) -> bool:
     return True
 
 
+def none(operator: Operator, case: Case) -> bool:
+    """Select no case."""
+    return False
+
+
 def first(operator: Operator, case: Case) -> bool:
     """Select the plainest case: enough for the code above the choice of a backend."""
     return case is operator.tagged(CONFORMANCE)[0]

@@ -36,6 +36,11 @@ def movable(trial: Trial) -> list[int]:
     return [i for i in range(len(trial.args)) if names[i] not in FIXED]
 
 
+def axes_of(trial: Trial, *batched: int) -> tuple[int | None, ...]:
+    """Return the axis of each argument: the first where it is batched."""
+    return tuple(0 if i in batched else None for i in range(len(trial.args)))
+
+
 def one_by_one(f: Callable[..., Any], axes: Sequence[int | None], args: Sequence[Any]) -> Any:
     """Call f for each element of a batch, as `jax.vmap` means it."""
     picked = [
@@ -47,28 +52,24 @@ def one_by_one(f: Callable[..., Any], axes: Sequence[int | None], args: Sequence
 
 def vmap(trial: Trial) -> None:
     """vmap over the first axis of all inputs."""
-    batched = set(movable(trial))
-    axes = tuple(0 if i in batched else None for i in range(len(trial.args)))
-    args = tuple(variants(x) if i in batched else x for i, x in enumerate(trial.args))
+    axes = axes_of(trial, *movable(trial))
+    args = [x if axis is None else variants(x) for x, axis in zip(trial.args, axes, strict=True)]
     trial.same(jax.vmap(trial.f, axes)(*args), one_by_one(trial.f, axes, args), 2)
 
 
 def vmap_last(trial: Trial) -> None:
     """jit of vmap over the last axis of one input."""
-    last = movable(trial)[-1]
-    axes = tuple(x.ndim if i == last else None for i, x in enumerate(trial.args))
-    args = tuple(jnp.moveaxis(variants(x), 0, -1) if i == last else x for i, x in enumerate(trial.args))
+    last, args, axes = movable(trial)[-1], list(trial.args), [None] * len(trial.args)
+    axes[last], args[last] = args[last].ndim, jnp.moveaxis(variants(args[last]), 0, -1)
     trial.same(jax.jit(jax.vmap(trial.f, axes))(*args), one_by_one(trial.f, axes, args), 2)
 
 
 def nested_vmap(trial: Trial) -> None:
     """vmap of vmap over two inputs."""
     first, last = movable(trial)[0], movable(trial)[-1]
-    outer = tuple(0 if i == first else None for i in range(len(trial.args)))
-    inner = tuple(0 if i == last else None for i in range(len(trial.args)))
-    args = trial.args
+    outer, inner, args = axes_of(trial, first), axes_of(trial, last), list(trial.args)
     for i in (first, last):
-        args = (*args[:i], variants(args[i]), *args[i + 1 :])
+        args[i] = variants(args[i])
     result = jax.vmap(jax.vmap(trial.f, inner), outer)(*args)
     trial.same(result, one_by_one(lambda *xs: one_by_one(trial.f, inner, xs), outer, args), 2)
 
@@ -80,7 +81,7 @@ def scan(trial: Trial) -> None:
     trial.same(results, jax.tree.map(lambda y: jnp.stack([y, y]), f(*trial.args)), 2)
 
 
-def while_loop(trial: Trial) -> None:
+def while_(trial: Trial) -> None:
     """Three steps of lax.while_loop that keep the last result."""
     expected = trial.f(*trial.args)
 
@@ -120,12 +121,14 @@ def export(trial: Trial) -> None:
 def shard_map(trial: Trial) -> None:
     """shard_map over 8 devices, each with an element of a batch."""
     mesh = Mesh(np.array(jax.devices()[:DEVICES]), ("x",), axis_types=(AxisType.Auto,))
-    batched = set(movable(trial))
-    args = [jnp.stack([x] * DEVICES) if i in batched else x for i, x in enumerate(trial.args)]
-    specs = tuple(P("x") if i in batched else P() for i in range(len(args)))
+    batched = axes_of(trial, *movable(trial))
+    args = [
+        x if axis is None else jnp.stack([x] * DEVICES) for x, axis in zip(trial.args, batched, strict=True)
+    ]
+    specs = tuple(P() if axis is None else P("x") for axis in batched)
 
     def on_one(*xs: Any) -> Any:
-        inner = [x[0] if i in batched else x for i, x in enumerate(xs)]
+        inner = [x if axis is None else x[0] for x, axis in zip(xs, batched, strict=True)]
         return jax.tree.map(lambda y: y[None], trial.f(*inner))
 
     run = jax.jit(jax.shard_map(on_one, mesh=mesh, in_specs=specs, out_specs=P("x")))
