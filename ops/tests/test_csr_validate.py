@@ -66,7 +66,7 @@ def test_check_works_under_jit_through_checkify(name):
 
 def test_check_without_jit_raises():
     small().check()
-    with pytest.raises(ValueError, match="1 of 3 indices are out of range; expected 0 to 2"):
+    with pytest.raises(ValueError, match="1 of 3 indices are wrong; expected 0 to 2"):
         small(indices=np.array([2, 3, 0]), validate=False).check()
 
 

@@ -22,6 +22,11 @@ def within(low: int, high: int, expected: str) -> Rule:
     return Rule(lambda x, xp: _outside(x, low, high, xp), expected)
 
 
+def ids_in(size: int, axis: str) -> Rule:
+    """Return the rule that every element is in [0, size), and so one of what is called `axis`."""
+    return within(0, size - 1, f"{_range(size)}, for {size} {axis}")
+
+
 def is_poisson_mean(mean: Any) -> Any:
     """Return where a Poisson number can be drawn for `mean`: False for NaN."""
     return (mean >= 0) & (mean <= int(MAX_MEAN))
@@ -41,7 +46,7 @@ def ends_of(entries: str) -> Declared:
 
 def columns(given: Mapping[str, Any]) -> Rule:
     """Declare the column of every entry."""
-    return _ids(matrix_shape(given["shape"])[1], "columns")
+    return ids_in(matrix_shape(given["shape"])[1], "columns")
 
 
 def words(given: Mapping[str, Any]) -> Rule | None:
@@ -74,7 +79,7 @@ def starts(given: Mapping[str, Any]) -> Rule:
 
 def rows(given: Mapping[str, Any]) -> Rule:
     """Declare the row of every entry."""
-    return _ids(matrix_shape(given["shape"])[0], "rows")
+    return ids_in(matrix_shape(given["shape"])[0], "rows")
 
 
 def columns_or_padding(given: Mapping[str, Any]) -> Rule:
@@ -111,7 +116,7 @@ def recent_ids(given: Mapping[str, Any]) -> Rule | None:
 def delays(given: Mapping[str, Any]) -> Rule | None:
     """Declare delays shorter than the ring buffer."""
     shape = np.shape(given["buffer"])
-    return _ids(shape[0], "slots of buffer") if shape else None
+    return ids_in(shape[0], "slots of buffer") if shape else None
 
 
 def permutation_of(entries: str) -> Declared:
@@ -138,7 +143,7 @@ def segments(given: Mapping[str, Any]) -> Rule | None:
     """Declare ids of segments, any if mode="clip"; ascending if indices_are_sorted."""
     if not isinstance(size := given["num_segments"], int | np.integer):
         return None
-    ids = _ANY if given["mode"] == "clip" else _ids(int(size), "segments")
+    ids = _ANY if given["mode"] == "clip" else ids_in(int(size), "segments")
     if not given["indices_are_sorted"]:
         return ids
     return Rule(lambda x, xp: ids.wrong(x, xp) | _falls(x, xp), f"{ids.expected}, ascending as was promised")
@@ -152,10 +157,6 @@ def poisson_means(given: Mapping[str, Any]) -> Rule | None:
 
 
 _ANY: Final = Rule(lambda x, xp: xp.zeros(x.shape, bool), "any integers")
-
-
-def _ids(size: int, axis: str) -> Rule:
-    return within(0, size - 1, f"{_range(size)}, for {size} {axis}")
 
 
 def _range(size: int) -> str:

@@ -1,4 +1,4 @@
-"""Check the arguments of CSR operators: structure, operand, events, weights; and the values of a `CSR`."""
+"""Check the arguments of products with CSR and ELLPACK matrices: structure, operand, events, weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from event_ops.checks.arrays import (
     check_factor_dtype,
     check_rank,
     check_shape,
-    is_inside,
     is_known,
     reaches,
 )
@@ -67,6 +66,19 @@ def check_csr(
     """
     check_dtype("data", data, dtypes)
     check_structure(indices, indptr, shape)
+    check_weight_count(data, indices)
+
+
+def check_ell(data: jax.Array, indices: jax.Array, shape: tuple[int, int], dtypes: Sequence[str]) -> None:
+    """Raise unless the two arrays can be an ELLPACK matrix of `shape`, as far as shapes and dtypes tell.
+
+    A 0-d `data` passes: the caller decides whether one weight may stand for all.
+    """
+    check_dtype("data", data, dtypes)
+    check_dtype("indices", indices, INDICES)
+    check_rank("indices", indices, 2, "(rows, entries per row)")
+    why = f"one row per row of shape={shape}; rows with fewer entries are padded with an index out of range"
+    check_shape("indices", indices, (shape[0], indices.shape[1]), why=why)
     check_weight_count(data, indices)
 
 
@@ -203,19 +215,6 @@ def check_numbers(name: str, x: jax.Array, sizes: Sequence[Any], counted: str) -
         raise ValueError(f"{name} has dtype {x.dtype}, too small to number {counted}; {hint}")
 
 
-def check_in_range(name: str, ids: Any, size: int, axis: str, hint: str) -> None:
-    """Raise ValueError, which ends with `hint`, unless all ids, where they are known, are in [0, size)."""
-    if not is_known(ids):
-        return
-    values = np.asarray(ids)
-    bad = np.flatnonzero((values < 0) | (values >= size))
-    if bad.size:
-        raise ValueError(
-            f"{name}[{bad[0]}] is {values[bad[0]]}, and {bad.size} of {values.size} are out of range; "
-            f"expected 0 to {size - 1}, for {size} {axis}; {hint}"
-        )
-
-
 def check_indptr(indptr: Any, nse: int, hint: str, *, whole: bool = True) -> None:
     """Raise ValueError unless indptr, where it is known, rises from 0 to nse, or within that if not `whole`.
 
@@ -235,20 +234,6 @@ def check_indptr(indptr: Any, nse: int, hint: str, *, whole: bool = True) -> Non
         raise ValueError(
             f"indptr spans {ends[0]} to {ends[-1]}; expected 0 to {nse}, the number of indices; {hint}"
         )
-
-
-def checkify_structure(indices: jax.Array, indptr: jax.Array, columns: int) -> None:
-    """Check indices and indptr by `checkify.check`, which works under jit."""
-    nse = indices.shape[0]
-    checkify.check(jnp.all(indptr[1:] >= indptr[:-1]), "indptr decreases; expected it never to")
-    for end, expected in ((0, 0), (-1, nse)):
-        checkify.check(indptr[end] == expected, f"indptr[{end}] is {{}}; expected {expected}", indptr[end])
-    bad = ~is_inside(indices, columns)
-    checkify.check(
-        ~jnp.any(bad),
-        f"{{}} of {nse} indices are out of range; expected 0 to {columns - 1}",
-        jnp.sum(bad),
-    )
 
 
 def checkify_copy(copy: jax.Array, data: jax.Array, permutation: jax.Array) -> None:

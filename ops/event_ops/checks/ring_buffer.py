@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import check_dtype, check_shape, is_known
+from event_ops.checks.arrays import check_dtype, check_shape
+from event_ops.checks.contracts import ids_in
 from event_ops.checks.inputs import as_input
+from event_ops.checks.values import check_values
 
 # Each holds any number of slots, and fits into the int64 of the kernels.
 SLOTS = ("int32", "int64", "uint32")
@@ -34,15 +36,7 @@ def checked_slot(name: str, buffer: jax.Array, slot: Any) -> jax.Array:
 
 def check_delays(delays: Any, slots: int) -> None:
     """Raise ValueError unless all delays that are known now are in [0, slots)."""
-    if not is_known(delays):
-        return
-    values = np.asarray(delays)
-    wrong = values[(values < 0) | (values >= slots)]
-    if wrong.size:
-        raise ValueError(
-            f"delays is or contains {wrong.flat[0]}; expected 0 <= delay < {slots}, the slots of buffer; "
-            "make the buffer of max(delays) + 1 slots"
-        )
+    check_values("delays", delays, ids_in(slots, "slots of buffer"), "make buffer of max(delays) + 1 slots")
 
 
 def slot_index(slot: jax.Array, slots: int) -> jax.Array:

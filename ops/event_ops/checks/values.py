@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import checkify
 
 from event_ops.checks.arrays import is_known
 from ffi_bridge import debug
@@ -116,20 +117,34 @@ def check_room(name: str, count: jax.Array, nse: int) -> jax.Array:
     return _checked_when_run(f"{name}: the number of entries", count, rule) if is_on() else count
 
 
-def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
-    """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
-    known = is_known(x)
-    values = np.asarray(x) if known else x
-    rule = declared(given) if values.size else None
-    if rule is None or values.dtype.kind not in rule.kinds:
-        return x
-    if not known:
-        return _checked_when_run(name, x, rule)
+def check_values(name: str, x: Any, rule: Rule, hint: str) -> None:
+    """Raise ValueError, which ends with `hint`, unless `x`, where it is known, keeps the rule."""
+    if not is_known(x):
+        return
+    values = np.asarray(x)
+    if values.dtype.kind not in rule.kinds or not values.size:
+        return
     wrong = rule.wrong(values.reshape(-1), np)
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise ValueError(_message(name, rule.expected, values.shape, first, values.flat[first], wrong.sum()))
-    return x
+        found = first, values.flat[first], wrong.sum()
+        raise ValueError(_message(name, rule.expected, values.shape, *found, hint))
+
+
+def checkify_values(name: str, x: jax.Array, rule: Rule) -> None:
+    """Check by `checkify.check`, which works under jit, that `x` keeps the rule."""
+    wrong = rule.wrong(x.reshape(-1), jnp)
+    message = f"{{}} of {x.size} {name} are wrong; expected {rule.expected}"
+    checkify.check(~jnp.any(wrong), message, jnp.sum(wrong))
+
+
+def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
+    """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
+    rule = declared(given) if np.size(x) else None
+    if rule is None:
+        return x
+    check_values(name, x, rule, _HINT)
+    return x if is_known(x) or x.dtype.kind not in rule.kinds else _checked_when_run(name, x, rule)
 
 
 def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
@@ -194,8 +209,10 @@ def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
     return np.zeros(np.shape(found[0]), np.int32)
 
 
-def _message(name: str, expected: str, shape: tuple[int, ...], first: int, value: Any, count: Any) -> str:
+def _message(
+    name: str, expected: str, shape: tuple[int, ...], first: int, value: Any, count: Any, hint: str = _HINT
+) -> str:
     place = ", ".join(map(str, np.unravel_index(first, shape)))
     element = f"{name}[{place}]" if shape else name
     size = int(np.prod(shape, dtype=np.int64))
-    return f"{element} is {value}, and {count} of {size} are wrong; expected {expected}; {_HINT}"
+    return f"{element} is {value}, and {count} of {size} are wrong; expected {expected}; {hint}"

@@ -39,21 +39,14 @@ def segment_softmax(
 
     Args:
         logits: (n, ...), float32 or float64; each element of the trailing axes has a softmax of its own.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of segments, static, >= 0.
-        indices_are_sorted: a promise that segment_ids ascend, as in `segment_sum`.
-        mode: "drop", "clip" or "error", as in `segment_sum`.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run maxima and sums on this one or not at all; default: choose.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: shape and dtype of logits.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
-        ValueError: logits is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does.
 
     Example:
         >>> import numpy as np
@@ -85,21 +78,14 @@ def segment_log_softmax(
 
     Args:
         logits: (n, ...), float32 or float64; each element of the trailing axes has a softmax of its own.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of segments, static, >= 0.
-        indices_are_sorted: a promise that segment_ids ascend, as in `segment_sum`.
-        mode: "drop", "clip" or "error", as in `segment_sum`.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run maxima and sums on this one or not at all; default: choose.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: shape and dtype of logits.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
-        ValueError: logits is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does.
 
     Example:
         >>> import numpy as np
@@ -130,21 +116,14 @@ def segment_logsumexp(
 
     Args:
         data: (n, ...), float32 or float64.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of sums, static, >= 0.
-        indices_are_sorted: a promise that segment_ids ascend, as in `segment_sum`.
-        mode: "drop", "clip" or "error", as in `segment_sum`.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run maxima and sums on this one or not at all; default: choose.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: (num_segments, ...), dtype of data.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
-        ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does.
 
     Example:
         >>> import numpy as np

@@ -38,22 +38,15 @@ def segment_prod(
 
     Args:
         data: (n, ...), float32, float64 or any integer dtype that JAX has from 32 bits up.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of products, static, >= 0.
-        indices_are_sorted: a promise that segment_ids ascend, of which no use is made.
-        mode: "drop", "clip" or "error", as in `segment_sum`.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run the products on this one or not at all; default: choose.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: (num_segments, ...), dtype of data. The order of the factors, so rounding, is open, unless
             deterministic.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
-        ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does.
 
     Example:
         >>> import numpy as np
@@ -91,21 +84,14 @@ def segment_mean(
 
     Args:
         data: (n, ...), float32, float64, complex64 or complex128.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of means, static, >= 0.
-        indices_are_sorted: a promise that segment_ids ascend, as in `segment_sum`.
-        mode: "drop", "clip" or "error", as in `segment_sum`; what is dropped does not count.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run both sums on this one or not at all; default: choose.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: (num_segments, ...), dtype of data.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments is no integer that is known when traced.
-        ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does.
 
     Example:
         >>> import numpy as np
@@ -153,22 +139,15 @@ def segment_var(
 
     Args:
         data: (n, ...), float32, float64, complex64 or complex128.
-        segment_ids: (n,), integers, in any order.
-        num_segments: number of variances, static, >= 0.
+        segment_ids, num_segments: (n,), integers in any order; how many segments there are, static.
         ddof: what is taken off the number of data, static, >= 0; 1 for the unbiased variance.
-        indices_are_sorted: a promise that segment_ids ascend, as in `segment_sum`.
-        mode: "drop", "clip" or "error", as in `segment_sum`; what is dropped does not count.
-        deterministic: the same bits at every call, also on a GPU, as in `segment_sum`.
-        backend: run all sums on this one or not at all; default: choose.
+        indices_are_sorted, mode, deterministic, backend: as in `segment_sum`.
 
     Returns:
         y: (num_segments, ...), dtype of data, or of its real part.
 
     Raises:
-        TypeError: a dtype that is not taken, or num_segments or ddof is no integer that is known when traced.
-        ValueError: data is 0-d, segment_ids is not (n,), num_segments < 0, ddof < 0, or mode is not known.
-        IndexError: mode is "error" and a known id is out of range.
-        NotImplementedError: mode is "error", ids are traced, and the backend cannot raise.
+        TypeError, ValueError, IndexError, NotImplementedError: as `segment_sum` does, also for ddof.
 
     Example:
         >>> import numpy as np

@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
-from event_ops.checks.csr import MEND, check_in_range, check_indptr
+from event_ops.checks.contracts import ids_in
+from event_ops.checks.csr import MEND, check_indptr
 from event_ops.checks.packed_entries import MOST_NARROW, WORD_BITS, are_narrow, equal_starts, index_bits
+from event_ops.checks.values import check_values
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
 from event_ops.sparse.convert import Parts, kept
 from event_ops.sparse.partition import balanced_starts
@@ -49,7 +51,7 @@ def balanced(words: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tup
         raise ValueError(f"parts is {parts}; expected 1 or more, such as one for each thread")
     codes, ids, ends = map(np.asarray, in_rows(words, indptr, shape))
     check_indptr(ends, words.size, MEND)
-    check_in_range("entries", ids, columns, "columns", MEND)
+    check_values("entries", ids, ids_in(columns, "columns"), MEND)
     before = np.append(0, np.cumsum(np.bincount(ids, minlength=columns)))
     starts = np.array(balanced_starts(before, parts))
     if are_narrow(words):
@@ -127,7 +129,7 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     data, indices, indptr, shape, _ = kept(Parts(each, A.indices, A.indptr, A.stored_shape))
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     check_indptr(indptr, indices.size, MEND)
-    check_in_range("indices", indices, shape[1], "columns", MEND)
+    check_values("indices", indices, ids_in(shape[1], "columns"), MEND)
     weights = np.asarray(data).astype(summed_in(A.data))
     if not np.isfinite(weights).all():
         bad = int(np.flatnonzero(~np.isfinite(weights))[0])

@@ -19,15 +19,16 @@ from event_ops.checks.arrays import (
     check_shape,
     is_known,
 )
+from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import (
     KEEP,
     MEND,
     check_csr,
-    check_in_range,
     check_indptr,
     event_weights,
     matrix_shape,
 )
+from event_ops.checks.values import check_values
 
 
 class Parts(NamedTuple):
@@ -50,7 +51,7 @@ def checked(parts: Parts, validate: bool) -> Parts:
     check_csr(data, indices, indptr, shape, WEIGHTS)
     if validate:
         check_indptr(indptr, indices.shape[0], KEEP)
-        check_in_range("indices", indices, shape[1], "columns", KEEP)
+        check_values("indices", indices, ids_in(shape[1], "columns"), KEEP)
     return Parts(data, indices, indptr, shape, parts.order)
 
 
@@ -130,7 +131,7 @@ def parts_of_coo(row: Any, col: Any, data: Any, shape: Any, validate: bool = Tru
     if data.shape not in ((), (1,)):
         check_shape("data", data, row.shape, why="one weight per entry, as many as row, or one for all")
     if validate:
-        check_in_range("row", row, shape[0], "rows", KEEP)
+        check_values("row", row, ids_in(shape[0], "rows"), KEEP)
     # The rows are the columns of a matrix whose only row has every entry.
     everything = jnp.array([0, row.shape[0]], jnp.int32 if row.shape[0] < 2**31 else jnp.int64)
     _, indptr, order = csr_tocsc(row, everything, shape=(1, shape[0]))

@@ -13,8 +13,10 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.catalog.csr_todense.op import csr_todense
+from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS
-from event_ops.checks.csr import check_csr, checkify_copy, checkify_structure
+from event_ops.checks.csr import check_csr, checkify_copy
+from event_ops.checks.values import checkify_values
 from event_ops.sparse import (
     arithmetic,
     compact,
@@ -138,7 +140,9 @@ class CSR(Matrix):
 
     def check(self) -> None:
         """Check the values of indices, indptr and plan, with `jax.experimental.checkify` also under jit."""
-        checkify_structure(self.indices, self.indptr, self.stored_shape[1])
+        given = {"indices": self.indices, "shape": self.stored_shape}
+        checkify_values("indices", self.indices, contracts.columns(given))
+        checkify_values("elements of indptr", self.indptr, contracts.ends_of("indices")(given))
         if self.by_column and self.by_column.weights is not None:
             checkify_copy(self.by_column.weights, self.data, self.by_column.permutation)
 

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import WEIGHTS, as_array
-from event_ops.checks.csr import KEEP, checkify_copy, event_weights, matrix_shape
-from event_ops.checks.ell import check_columns, check_ell, checkify_columns
+from event_ops.checks.contracts import columns_or_padding
+from event_ops.checks.csr import KEEP, check_ell, checkify_copy, event_weights, matrix_shape
+from event_ops.checks.values import check_values, checkify_values
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse import convert, ell_convert
 from event_ops.sparse.csr import CSR
@@ -62,7 +63,7 @@ class ELL(Matrix):
         weights = event_weights(as_array(data, "data"), indices, float)
         check_ell(weights, indices, shape, WEIGHTS)
         if validate:
-            check_columns(indices, shape, KEEP)
+            check_values("indices", indices, columns_or_padding({"shape": shape}), KEEP)
         vars(self).update(data=weights, indices=indices, by_column=None)
         vars(self).update(stored_shape=shape, transposed=False)
 
@@ -113,7 +114,7 @@ class ELL(Matrix):
 
     def check(self) -> None:
         """Check the values of indices and plan, with `jax.experimental.checkify` also under jit."""
-        checkify_columns(self.indices, self.stored_shape)
+        checkify_values("indices", self.indices, columns_or_padding({"shape": self.stored_shape}))
         if self.by_column and self.by_column.weights is not None:
             checkify_copy(self.by_column.weights, self.data.reshape(-1), self.by_column.permutation)
 

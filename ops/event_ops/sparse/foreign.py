@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from event_ops.checks.arrays import is_known, summed_in
-from event_ops.checks.csr import KEEP, MEND, check_in_range, check_indptr, matrix_shape
+from event_ops.checks.contracts import ids_in
+from event_ops.checks.csr import KEEP, MEND, check_indptr, matrix_shape
+from event_ops.checks.values import check_values
 from event_ops.sparse.convert import Parts, kept, numbers, parts_of_coo, parts_of_dense
 
 # Sparse modules are imported by name, when needed: with them `import event_ops` would take twice the time.
@@ -113,7 +115,7 @@ def scipy_of(A: Any) -> Any:
     data = parts.data.astype(summed_in(parts.data))  # SciPy has no floats of 16 bits
     data, indices, indptr = map(np.asarray, (data, parts.indices, parts.indptr))
     check_indptr(indptr, indices.size, MEND)
-    check_in_range("indices", indices, parts.shape[1], "columns", MEND)
+    check_values("indices", indices, ids_in(parts.shape[1], "columns"), MEND)
     return import_module("scipy.sparse").csr_array((data, indices, indptr), shape=parts.shape)
 
 

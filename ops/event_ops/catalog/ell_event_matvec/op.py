@@ -8,8 +8,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
-from event_ops.checks.csr import check_events, check_operand, event_weights, matrix_shape
-from event_ops.checks.ell import check_ell
+from event_ops.checks.csr import check_ell, check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.rules.linear_inputs import tangent_in

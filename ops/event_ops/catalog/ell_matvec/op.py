@@ -8,8 +8,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, check_rank, summed_in
-from event_ops.checks.csr import check_operand, matrix_shape
-from event_ops.checks.ell import check_ell
+from event_ops.checks.csr import check_ell, check_operand, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.rules.linear_inputs import tangent_in
