@@ -62,7 +62,7 @@ def _load(name: str) -> Operator:
 
 
 def _cases(name: str, family: str | None) -> OperatorCases:
-    """Return the cases that the operator's folder has, or of its name those of its family."""
+    """Return the cases in the operator's folder, or if it has none the ones of this name in its family."""
     if not _has(name, "cases"):
         return getattr(importlib.import_module(f"event_ops.cases.{family}"), name)
     own = importlib.import_module(f"{catalog.__name__}.{name}.cases")
@@ -72,7 +72,7 @@ def _cases(name: str, family: str | None) -> OperatorCases:
 
 
 def _oracle(name: str, family: str | None) -> Callable[..., Any]:
-    """Return the oracle that the operator's folder has, or of its name that of its family."""
+    """Return the oracle in the operator's folder, or if it has none the one of this name in its family."""
     own = f"{catalog.__name__}.{name}.oracle"
     place = own if _has(name, "oracle") else f"event_ops.kernels.oracle.{family}"
     return getattr(importlib.import_module(place), name)

@@ -12,7 +12,7 @@ as well, if it is hashable and maps an array x to dS/dx, elementwise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,16 @@ from event_ops.checks.arrays import check_positive
 
 
 @dataclass(frozen=True)
-class atan:
+class _Positive:
+    """Refuses parameters that are not positive."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_positive(field.name, getattr(self, field.name))
+
+
+@dataclass(frozen=True)
+class atan(_Positive):
     """`dS/dx = alpha / 2 / (1 + (pi / 2 * alpha * x)**2)`: the derivative of an arctangent.
 
     Its integral is 1, its peak alpha / 2; it falls off as 1 / x**2, so that far neurons still learn.
@@ -37,15 +46,12 @@ class atan:
 
     alpha: float = 2.0
 
-    def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.alpha / 2 / (1 + jnp.square(math.pi / 2 * self.alpha * x))
 
 
 @dataclass(frozen=True)
-class fast_sigmoid:
+class fast_sigmoid(_Positive):
     """`dS/dx = 1 / (1 + beta * |x|)**2`: the derivative of a fast sigmoid, x / (1 + |x|), scaled.
 
     Its peak is 1 whatever beta is, so that gradients neither vanish nor explode as it gets narrower.
@@ -62,15 +68,12 @@ class fast_sigmoid:
 
     beta: float = 10.0
 
-    def __post_init__(self) -> None:
-        check_positive("beta", self.beta)
-
     def __call__(self, x: jax.Array) -> jax.Array:
         return 1 / jnp.square(1 + self.beta * jnp.abs(x))
 
 
 @dataclass(frozen=True)
-class sigmoid:
+class sigmoid(_Positive):
     """`dS/dx = alpha * s * (1 - s)` with s = 1 / (1 + exp(-alpha * x)): the derivative of a sigmoid.
 
     Its integral is 1, its peak alpha / 4; it falls off as exp(-alpha * |x|), faster than the others that are
@@ -87,15 +90,12 @@ class sigmoid:
 
     alpha: float = 4.0
 
-    def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.alpha * jax.nn.sigmoid(self.alpha * x) * jax.nn.sigmoid(-self.alpha * x)
 
 
 @dataclass(frozen=True)
-class triangular:
+class triangular(_Positive):
     """`dS/dx = gamma / width * max(0, 1 - |x| / width)`: a triangle around the threshold.
 
     Exactly 0 for neurons further than width from it. gamma < 1 dampens what is passed back through many
@@ -113,10 +113,6 @@ class triangular:
 
     gamma: float = 0.3
     width: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("gamma", self.gamma)
-        check_positive("width", self.width)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.gamma / self.width * jnp.maximum(0, 1 - jnp.abs(x) / self.width)

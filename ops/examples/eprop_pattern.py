@@ -62,7 +62,7 @@ def eprop(
 
 
 def filtered(trace: jax.Array, spikes: jax.Array) -> jax.Array:
-    """Return an exponential average of what came in."""
+    """Return an exponential average of the input."""
     return KEPT * trace + (1 - KEPT) * spikes.astype(trace.dtype)
 
 
@@ -87,7 +87,7 @@ def drawn(seed: int) -> tuple[Weights, Task]:
 
 
 def step(weights: Weights, task: Task, too_often: jax.Array, state: Any, now: Any) -> Any:
-    """One ms: neurons, the readout, and what the synapses are to change by; the error and the spikes."""
+    """Step neurons, readout and changes of synapses by one ms; return the error and the spikes, too."""
     v, z, x_in, x_rec, x_out, y, learned_in, learned_rec, learned_out = state
     spikes, target, t = now
     x_in, x_rec = filtered(x_in, spikes), filtered(x_rec, z)

@@ -51,7 +51,7 @@ def connect(key: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def step(structure: Any, w: jax.Array, rates: jax.Array, state: Any, key: jax.Array) -> Any:
-    """One time step: neurons, traces of their spikes, and what STDP adds to the eligibility."""
+    """Step neurons, traces of their spikes, and the eligibility, to which STDP adds."""
     V, held, g, x_pre, x_post, e = state
     indices, indptr, *transpose = structure
     for_spikes, for_noise = jax.random.split(key)
@@ -84,7 +84,7 @@ def trial(structure: Any, rates: jax.Array, carry: Any, given: Any) -> Any:
 
 @jax.jit
 def train(key: jax.Array, trial_keys: jax.Array, rewards: jax.Array | None = None) -> Any:
-    """The responses (trials, groups), and the rewards: those earned, or the ones given."""
+    """Return the responses (trials, groups), and the rewards, earned or given."""
     for_pattern, for_network = jax.random.split(key)
     structure = connect(for_network)
     in_pattern = jax.random.permutation(for_pattern, INPUTS) < INPUTS // 2

@@ -47,7 +47,7 @@ def connect(rng, pre, post, density, gain):
 
 
 def build(rng):
-    """What is learned, and the structure of the sparse part of it."""
+    """Return the parameters to learn, and the structure of the sparse ones."""
     w_in, to_hidden = connect(rng, PIXELS, NEURONS, density=0.2, gain=6.0)
     w_rec, recurrent = connect(rng, NEURONS, NEURONS, density=0.1, gain=1.0)
     w_out = rng.normal(0, 1 / np.sqrt(NEURONS), (CLASSES, NEURONS)).astype(np.float32)

@@ -39,9 +39,7 @@ def test_what_it_tells_is_right(A):
     error, _ = checkify.checkify(jax.jit(lambda A: A.check()))(A)
     assert error.get() is None
     wrong = CSR(DATA, np.int32([2, -1, 0, 2]), INDPTR, shape=A.shape, validate=False)
-    assert (
-        "1 of 4 indices are wrong" in checkify.checkify(jax.jit(lambda A: A.check()))(wrong)[0].get()
-    )
+    assert "1 of 4 indices are wrong" in checkify.checkify(jax.jit(lambda A: A.check()))(wrong)[0].get()
     assert wrong.free.tolist() == [False, True, False, False] and not A.free.any()
     assert A.row_lengths.tolist() == [2, 1, 1]
     for k in (0, 2, LAST, LAST - 1, LAST + 3, -1, -2, -3):

@@ -95,9 +95,9 @@ def test_a_known_delay_out_of_range_is_refused_when_traced(delay, jit):
     def deliver(spikes):
         return csr_event_deliver(buffer, data, indices, indptr, wrong, spikes, 0, **OPTIONS)
 
-    with pytest.raises(ValueError, match=rf"delays\[7\] is {delay}, .*expected 0 to {SLOTS - 1}, for {SLOTS} slots"):
+    with pytest.raises(ValueError, match=rf"delays\[7\] is {delay}, .*0 to {SLOTS - 1}, for {SLOTS} slots"):
         (jax.jit(deliver) if jit else deliver)(stimuli[0])
-    with pytest.raises(ValueError, match=f"contains {delay}"):
+    with pytest.raises(ValueError, match=f"delays is {delay}, "):
         csr_event_deliver(buffer, data, indices, indptr, delay, stimuli[0], 0, **OPTIONS)
 
 

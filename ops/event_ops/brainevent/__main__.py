@@ -9,7 +9,7 @@ from event_ops.brainevent import explain, install
 
 
 def main(words: list[str]) -> None:
-    """Install, and run the program that the first word names with the other words; without one, explain."""
+    """Install, and run the program that the first word names with the rest of them; without one, explain."""
     install()
     if not words:
         print(explain())

@@ -43,7 +43,7 @@ check_version(VERSION)
 
 
 def primitives(names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return BrainEvent's primitives by name: all, or those of `names` that this BrainEvent has."""
+    """Return BrainEvent's primitives by name: all, or the ones in `names` that this BrainEvent has."""
     found = dict(brainevent.get_registry())
     return found if names is None else {name: found[name] for name in names if name in found}
 

@@ -1,4 +1,4 @@
-"""The primitives of BrainEvent that the catalog serves, by name, and why it does not serve the others."""
+"""List BrainEvent's primitives that the catalog serves, by name, and the reasons why it leaves the rest."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class OperatorCases(NamedTuple):
 
 
 def changes_to(arrays: Mapping[str, Any], **options: Any) -> Callable[..., Callable[[], Arguments]]:
-    """Return `changed(**parts)`, whose result is the `make` of a call that is right but for those parts.
+    """Return `changed(**parts)`, whose result is the `make` of a call that is right but for the given parts.
 
     Args:
         arrays: the positional arguments of the right call, by name and in order.

@@ -1,4 +1,4 @@
-"""Describe an operator to benchmarks: its state, what it is linear in, the bytes and operations of a call.
+"""Describe an operator to benchmarks: its state, its linear arguments, the bytes and operations of a call.
 
 Inputs are read once and outputs are written once; what is updated in place is read and written. An
 event-driven operator must look at every event and write its outputs, but needs only those entries of a matrix

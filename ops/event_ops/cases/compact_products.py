@@ -48,7 +48,7 @@ def _sized(
     _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
     entries = packed(draw.rng.integers(-(2**10), 2**10, indices.size), indices, size)
     if narrow:
-        entries, indptr = draw.fixed_degree_narrow_words((size, size), per_row, -(-size // 2**16))
+        entries, indptr = draw.narrow_words((size, size), per_row, -(-size // 2**16), per_row=True)
     x = draw.numbers(size) if rate is None else draw.events(size, rate)
     return (entries, indptr, draw.numbers(()), x), {"shape": (size, size), "transpose": transpose}
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec
 import numpy as np
 
 from event_ops.cases import Arguments
-from event_ops.cases.matrices import narrow_words, numbers, packed
+from event_ops.cases.matrices import numbers, packed
 
 P = ParamSpec("P")
 Make = Callable[[np.random.Generator, str, str], Arguments]  # that of a Case
@@ -17,7 +17,7 @@ Shape = tuple[int, int]
 
 
 class Draw(NamedTuple):
-    """The arguments of `Case.make`, and what to draw with them; see `event_ops.cases.matrices`."""
+    """The arguments of `Case.make`, with methods that draw arrays; see `event_ops.cases.matrices`."""
 
     rng: np.random.Generator
     dtype: str
@@ -48,15 +48,18 @@ class Draw(NamedTuple):
         codes = self.rng.integers(1, 100, nse) * np.where(codes < 0, -1, 1)
         return packed(codes, indices, shape[1] if columns is None else columns), indptr
 
-    def narrow_words(self, shape: Shape, nse: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return words of 16 bits and indptr of a random CSR matrix in parts."""
-        return narrow_words(self.csr, shape, nse, parts)
-
-    def fixed_degree_narrow_words(
-        self, shape: Shape, per_row: int, parts: int
+    def narrow_words(
+        self, shape: Shape, entries: int, parts: int, *, per_row: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return words of 16 bits and indptr of a matrix with as many entries in every row, in parts."""
-        return narrow_words(self.fixed_degree_csr, shape, per_row, parts)
+        """Return words of 16 bits and indptr of a random matrix in equal parts of the columns.
+
+        It has so many entries in all, or in every row if `per_row`.
+        """
+        draw, width = self.fixed_degree_csr if per_row else self.csr, -(-shape[1] // parts)
+        drawn = [draw((shape[0], width), entries // parts) for _ in range(parts)]
+        ends = np.stack([indptr + part * indices.size for part, (_, indices, indptr) in enumerate(drawn)])
+        words = np.concatenate([indices for _, indices, _ in drawn]).astype(np.uint16)
+        return words, (ends if parts > 1 else ends[0]).astype(drawn[0][2].dtype)
 
     def ell(self, shape: Shape, per_row: int, padding: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return data, indices with `per_row` entries in a row, unsorted, with duplicates; some are padding.
@@ -76,7 +79,7 @@ class Draw(NamedTuple):
         return numbers(self.rng, size, self.dtype)
 
     def events(self, size: int, rate: float, kind: str = "bool") -> np.ndarray:
-        """Return events that are active with probability `rate`, others 0.
+        """Return events that are active with probability `rate`, and 0 elsewhere.
 
         kind: "bool", "float" for numbers of the dtype, or an integer dtype for counts.
         """
@@ -87,7 +90,7 @@ class Draw(NamedTuple):
         )
 
     def spread(self, parameters: Mapping[str, float], shape: tuple[int, ...], by: float) -> dict[str, Any]:
-        """Return other parameters for each neuron, up to the fraction `by` larger or smaller."""
+        """Return parameters drawn for each neuron, up to the fraction `by` larger or smaller."""
         factors = self.rng.uniform(1 - by, 1 + by, (len(parameters), *shape))
         values = zip(parameters.items(), factors, strict=True)
         return {name: (value * factor).astype(self.dtype) for (name, value), factor in values}

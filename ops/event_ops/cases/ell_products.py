@@ -48,7 +48,7 @@ def _not_a_number(draw: Draw, transpose: bool) -> Arguments:
 
 @drawn
 def _poisoned(draw: Draw, transpose: bool, per_row: int = 6) -> Arguments:
-    """Return NaN as the weights that meet an inactive event, and as those of padding."""
+    """Return a product whose weights are NaN where they meet an inactive event or are padding."""
     (data, indices, events), kwargs = _random((9, 9), per_row, transpose, "bool")(*draw)
     padding = indices.astype("uint64") >= 9
     met = events[:, None] if transpose else events[np.where(padding, 0, indices)]

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
-import numpy as np
 
 from event_ops.cases import Arguments
-from event_ops.cases.draw import Make
+from event_ops.cases.draw import Draw, Make, drawn
 
 
-def stored_as(half: str, position: int, make: Make) -> Make:
-    """Return `make` with argument `position`, the weights, in float16 or bfloat16.
+@drawn
+def stored_as(draw: Draw, half: str, position: int, make: Make) -> Arguments:
+    """Return the arguments of `make`, the weights at `position` in float16 or bfloat16.
 
     Only with inputs of float32, beside which an operator takes such weights.
     """
-
-    def rounded(rng: np.random.Generator, dtype: str, index_dtype: str) -> Arguments:
-        args, kwargs = make(rng, dtype, index_dtype)
-        if dtype != "float32":
-            return args, kwargs
-        with_weights: list[Any] = list(args)
-        with_weights[position] = args[position].astype(jnp.dtype(half))
-        return tuple(with_weights), kwargs
-
-    return rounded
+    args, kwargs = make(*draw)
+    if draw.dtype != "float32":
+        return args, kwargs
+    weights = args[position].astype(jnp.dtype(half))
+    return (*args[:position], weights, *args[position + 1 :]), kwargs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,6 @@ def packed(codes: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
     return ((codes.astype(np.int64) << bits) | (indices.astype(np.int64) & ((1 << bits) - 1))).astype(
         np.uint32
     )
-
-
-def narrow_words(
-    draw: Callable[..., tuple[np.ndarray, ...]], shape: tuple[int, int], entries: int, parts: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return words of 16 bits and indptr, of equal parts of the columns.
-
-    Each is `draw(shape, entries)` of its share of the entries.
-    """
-    width = -(-shape[1] // parts)
-    drawn = [draw((shape[0], width), entries // parts) for _ in range(parts)]
-    ends = np.stack([indptr + part * indices.size for part, (_, indices, indptr) in enumerate(drawn)])
-    words = np.concatenate([indices for _, indices, _ in drawn]).astype(np.uint16)
-    return words, (ends if parts > 1 else ends[0]).astype(drawn[0][2].dtype)
 
 
 def unpacked(words: np.ndarray, indptr: np.ndarray, columns: int) -> tuple[np.ndarray, ...]:

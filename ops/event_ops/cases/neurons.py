@@ -25,7 +25,7 @@ def normal(mean: float, deviation: float) -> Distribution:
 
 
 def gamma(mean: float) -> Distribution:
-    """Return a distribution of positive numbers, such as conductances, which has this mean."""
+    """Return a distribution of positive numbers, for example conductances, which has this mean."""
     return lambda rng, size: rng.gamma(2.0, mean / 2, size)
 
 
@@ -35,7 +35,7 @@ def held(steps: int) -> Distribution:
 
 
 def sized(make: Callable[[int], Make], threads: int) -> tuple[Case, ...]:
-    """Return cases of many elements: for all threads, and those of benchmarks."""
+    """Return cases of many elements: for all threads, and for benchmarks."""
     return (
         Case("threads", make(threads)),
         Case("4k", make(4000), frozenset({CONFORMANCE, BENCHMARK})),
@@ -139,7 +139,7 @@ def _random(draw: Draw, of: Population, size: Any, each: bool, options: dict[str
 
 @drawn
 def with_array(draw: Draw, make: Make, name: str, deviation: float) -> Arguments:
-    """Give each neuron that `make` returns a value of its own, such as a current, drawn around 0."""
+    """Give each neuron that `make` returns one more value, for example a current, drawn around 0."""
     state, parameters = make(*draw)
     values = draw.rng.normal(0, deviation, state[0].shape).astype(draw.dtype)
     return state, parameters | {name: values}

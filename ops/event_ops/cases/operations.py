@@ -63,7 +63,7 @@ def _structure(call: Call) -> tuple[np.ndarray, np.ndarray]:
 
 
 def added_at(ids: np.ndarray, low: int, high: int, mode: str, out: Any) -> int:
-    """Count an operation for each element whose id is in [low, high), and for others if "clip" moves them."""
+    """Count an operation for each element whose id is in [low, high), or whose id "clip" moves there."""
     places = int(np.count_nonzero(inside(ids, low, high)))
     if mode == "clip" and out.shape[0]:
         places = ids.size
@@ -119,7 +119,7 @@ def stdp_change(spikes: str, trace: str, ends: str, places: str | None = None) -
 
 
 def generated_product(call: Call, active: int, each: int) -> int:
-    """Count what a product with a random matrix of as many entries as are expected does for active neurons.
+    """Count the operations of a product of active neurons with a random matrix of the expected size.
 
     A random number places an entry, in all rows or, transposed, in active ones. Where it meets an active
     neuron it counts `each`, and, unless weights are constant, a random number, a product and a sum for its

@@ -1,4 +1,4 @@
-"""Check shapes, dtypes and signs of arrays; errors say what was given, what was expected, what to do."""
+"""Check shapes, dtypes and signs of arrays; errors name the given, the expected and the remedy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
 
 
 def check_countable(count: int, kind: str) -> None:
-    """Raise ValueError if the widest integers that are enabled cannot count so many."""
+    """Raise ValueError if the widest integers that are enabled cannot count to `count`."""
     counter = jax.dtypes.canonicalize_dtype(np.int64)
     if count > np.iinfo(counter).max:
         raise ValueError(f"there are {count} {kind}, more than {counter} can count; {ENABLE_X64}")
@@ -75,7 +75,7 @@ def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array)
 
 
 def summed_in(weights: jax.Array) -> Any:
-    """Return the dtype of sums of products with weights: theirs, or float32 for those of 16 bits."""
+    """Return the dtype of sums of products with weights: theirs, or float32 where they have 16 bits."""
     return np.dtype(np.float32) if weights.dtype in HALVES else weights.dtype
 
 
@@ -146,7 +146,7 @@ def keeps_values(x: Any, dtype: Any) -> bool:
 
 
 def cast_advice(name: str, x: Any, allowed: Sequence[str]) -> str:
-    """Return what to do about an array called `name` whose dtype is not one of `allowed`."""
+    """Advise how to cast an array called `name` whose dtype is not one of `allowed`."""
     if x.dtype == jax.dtypes.float0:
         return "it is what jax.grad gives for integers; use the gradient of the weights: the leaf `data`"
     if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):

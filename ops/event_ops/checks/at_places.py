@@ -28,11 +28,17 @@ def scatter(
     backend: str | None,
     **static: Any,
 ) -> jax.Array:
-    """Return `target`, which has one of `dtypes`, with what `kernel` makes of the updates."""
+    """Return `target`, which has one of `dtypes`, after `kernel` has put the updates into it."""
     given = indices
     target, indices = as_array(target), as_array(indices)
     updates = _as_updates(updates, target.dtype)
-    _check_target(target, indices, updates, dtypes)
+    check_dtype("target", target, dtypes)
+    check_dtype("indices", indices, INTEGERS)
+    check_same_dtype("updates", updates, "target", target)
+    if target.ndim == 0:
+        raise ValueError("target is 0-d; expected at least one axis to index; use target.reshape(1)")
+    whole = indices.shape + target.shape[1:]
+    check_shape("updates", updates, whole, (), why="indices.shape + target.shape[1:], or one number")
     mode = resolved_mode(mode, "indices", given, -target.shape[0], target.shape[0])
     row = target.shape[1:]
     flat = reshaped(target, (target.shape[0], prod(row))) if row else target
@@ -56,16 +62,6 @@ def _as_updates(updates: Any, dtype: Any) -> jax.Array:
     return in_dtype(updates, dtype)
 
 
-def _check_target(target: jax.Array, indices: jax.Array, updates: jax.Array, dtypes: Sequence[str]) -> None:
-    check_dtype("target", target, dtypes)
-    check_dtype("indices", indices, INTEGERS)
-    check_same_dtype("updates", updates, "target", target)
-    if target.ndim == 0:
-        raise ValueError("target is 0-d; expected at least one axis to index; use target.reshape(1)")
-    whole = indices.shape + target.shape[1:]
-    check_shape("updates", updates, whole, (), why="indices.shape + target.shape[1:], or one number")
-
-
 def reduce_segments(
     kernel: XLACustomKernel,
     data: ArrayLike,
@@ -78,7 +74,7 @@ def reduce_segments(
     indices_are_sorted: bool,
     **static: Any,
 ) -> jax.Array:
-    """Return what `kernel` makes of each segment of `data`, which has one of `dtypes`."""
+    """Return the result of `kernel` for each segment of `data`, which has one of `dtypes`."""
     data, segment_ids, size, mode = checked_segments(data, segment_ids, num_segments, dtypes, mode)
     static["mode"] = mode
     static["indices_are_sorted"] = bool(indices_are_sorted)
@@ -94,12 +90,6 @@ def checked_segments(
     """Return data and ids as arrays, the number of segments, and the mode for kernels; check known ids."""
     given = segment_ids
     data, segment_ids = as_array(data), as_array(segment_ids)
-    _check_segments(data, segment_ids, dtypes)
-    size = _length(num_segments)
-    return data, segment_ids, size, resolved_mode(mode, "segment_ids", given, 0, size)
-
-
-def _check_segments(data: jax.Array, segment_ids: jax.Array, dtypes: Sequence[str]) -> None:
     check_dtype("data", data, dtypes)
     check_dtype("segment_ids", segment_ids, INTEGERS)
     check_rank("segment_ids", segment_ids, 1, "one id per element or row of data")
@@ -108,9 +98,6 @@ def _check_segments(data: jax.Array, segment_ids: jax.Array, dtypes: Sequence[st
             f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
             "of the first axis of data"
         )
-
-
-def _length(num_segments: Any) -> int:
     try:
         size = operator.index(num_segments)
     except TypeError:  # a tracer raises a subclass of it
@@ -120,4 +107,4 @@ def _length(num_segments: Any) -> int:
         ) from None
     if size < 0:
         raise ValueError(f"num_segments is {size}; expected >= 0")
-    return size
+    return data, segment_ids, size, resolved_mode(mode, "segment_ids", given, 0, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import jax
@@ -23,7 +23,7 @@ def within(low: int, high: int, expected: str) -> Rule:
 
 
 def ids_in(size: int, axis: str) -> Rule:
-    """Return the rule that every element is in [0, size), and so one of what is called `axis`."""
+    """Return the rule that every element is in [0, size), and numbers one of the `axis`."""
     return within(0, size - 1, f"{_range(size)}, for {size} {axis}")
 
 
@@ -32,7 +32,7 @@ def is_poisson_mean(mean: Any) -> Any:
     return (mean >= 0) & (mean <= int(MAX_MEAN))
 
 
-def ends_of(entries: str) -> Declared:
+def ends_of(entries: str) -> Callable[[Mapping[str, Any]], Rule]:
     """Declare a row pointer: it rises from 0 to the number of `entries`."""
 
     def rule(given: Mapping[str, Any]) -> Rule:

@@ -139,7 +139,7 @@ def check_events(name: str, events: jax.Array, data: jax.Array, data_name: str =
 
 
 def check_encoded(name: str, events: jax.Array, encoding: str) -> None:
-    """Raise ValueError unless there is such an encoding, TypeError unless `events` has a dtype of it."""
+    """Raise ValueError for an unknown encoding, TypeError unless `events` has a dtype of the encoding."""
     if encoding not in _ENCODINGS:
         raise ValueError(f"encoding is {encoding!r}; expected 'flags', 'counts', 'ids' or 'bits'")
     integers = jnp.issubdtype(events.dtype, jnp.integer)
@@ -207,7 +207,7 @@ def places_of(permutation: Any, data: jax.Array, indices: jax.Array) -> tuple[ja
 
 
 def check_numbers(name: str, x: jax.Array, sizes: Sequence[Any], counted: str) -> None:
-    """Raise ValueError unless the dtype of x has each of the sizes, of what is called `counted`."""
+    """Raise ValueError unless the dtype of x has each of the sizes; the error ends with `counted`."""
     if any(reaches(size, np.iinfo(x.dtype).max + 1) for size in sizes):
         enabled = jax.dtypes.canonicalize_dtype(np.int64) == np.int64
         cast = f"cast it: {name}.astype('int64')"

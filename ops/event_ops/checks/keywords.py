@@ -45,7 +45,7 @@ def refuse_error(operator: str, mode: str) -> None:
 
 
 def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) -> jax.Array:
-    """Return where indices point on an axis of `size` >= 1: in [0, size), or `size` for those dropped.
+    """Return where indices point on an axis of `size` >= 1: in [0, size), or `size` for dropped ones.
 
     With from_end=True a negative index counts from the end. JAX's own modes cut 64-bit indices down to 32
     bits, and so would take some that are out of range for others.

@@ -32,7 +32,7 @@ def check_count(name: str, count: Any) -> int:
 
 
 def check_state(V_m: jax.Array, **others: jax.Array) -> None:
-    """Raise unless V_m holds floats, and each of `others` has its dtype and one element per neuron."""
+    """Raise unless V_m holds floats, and each further state has the same dtype and one element per neuron."""
     check_dtype("V_m", V_m, FLOATS)
     for name, x in others.items():
         check_same_dtype(name, x, "V_m", V_m)

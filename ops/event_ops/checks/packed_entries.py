@@ -20,7 +20,7 @@ MOST_NARROW: Final = 1 << NARROW_BITS  # columns of a part whose words are narro
 
 
 def index_bits(columns: int) -> int:
-    """Return how many of a word's bits, the lowest, hold a column; the others hold the code."""
+    """Return how many of a word's bits, the lowest, hold a column; above them is the code."""
     return max(columns - 1, 0).bit_length()
 
 

@@ -37,7 +37,7 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class Rule:
-    """What an argument must hold.
+    """A condition on the values of an argument.
 
     Args:
         wrong: a function `(values, xp)` that returns where values, a flat array of at least one, break the
@@ -82,7 +82,7 @@ def is_on() -> bool:
 
 
 def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Declare what the arguments of an operator must hold, which only the validate mode checks."""
+    """Declare rules for the values of an operator's arguments, which only the validate mode checks."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         signature = inspect.signature(function)
@@ -186,7 +186,7 @@ class _Report(NamedTuple):
 
 # XLA puts a traceback of its own Python frames in front of what a callback raises; not of this.
 def _refuse_call(frame: FrameReader) -> None:
-    """Raise ValueError for what a check found, in a handler that XLA calls; write 0 if it found nothing."""
+    """Raise ValueError for a wrong value that a check found, in a handler that XLA calls; else write 0."""
     report, *places, result = frame.addresses()
     about = _Report(*json.loads(ctypes.string_at(report)))
     found = (_at(place, dtype) for place, dtype in zip(places, about.dtypes, strict=True))

@@ -91,7 +91,7 @@ def scatter_extremum_jvp(kernel: XLACustomKernel) -> Callable[..., Any]:
 def tangent_in_updates(
     tangent: Any, target: Any, indices: Any, updates: Any, *, outs: Any, mode: str, **params: Any
 ) -> Any:
-    """Return the rule `dy[i] = sum of dupdates[k] * (product of all other factors of y[i])`."""
+    """Return the rule `dy[i] = sum of dupdates[k] * (product of y[i]'s factors without updates[k])`."""
     whole = indices.shape + target.shape[1:]
     others = _products_of_others(target, indices, jnp.broadcast_to(updates, whole), mode)
     add, terms = get_operator("scatter_add"), jnp.broadcast_to(tangent, whole) * others
@@ -99,7 +99,7 @@ def tangent_in_updates(
 
 
 def _products_of_others(target: jax.Array, indices: jax.Array, updates: jax.Array, mode: str) -> jax.Array:
-    """Return what each update is multiplied by at its place; 0 for updates that are dropped."""
+    """Return the factor that each update has at its place; 0 for updates that are dropped."""
     size = target.shape[0]
     if size == 0:
         return jnp.zeros_like(updates)

@@ -32,7 +32,7 @@ def tangent_without_initial(kernel: XLACustomKernel, position: int) -> Callable[
 
 
 def tangents_in(kernel: XLACustomKernel, *positions: int) -> Callable[..., Any]:
-    """Return the jvp rule of a kernel, however many inputs it has, that is linear in those at `positions`."""
+    """Return the jvp rule of a kernel, of however many inputs, that is linear in the ones at `positions`."""
     rules = {position: tangent_in(kernel, position) for position in positions}
 
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...], **params: Any) -> tuple[Any, Any]:

@@ -56,7 +56,7 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
 
 @jax.custom_jvp
 def _product(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return a * b, and exactly 0 where either is 0, whatever the other is; with the derivatives of a * b."""
+    """Return a * b, and exactly 0 where either is 0, even if one is NaN; with the derivatives of a * b."""
     return jnp.where((a != 0) & (b != 0), a * b, 0)
 
 

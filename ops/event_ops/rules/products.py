@@ -84,7 +84,7 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
 
 
 def by_place(terms: jax.Array, *permutation: jax.Array) -> jax.Array:
-    """Return what the weight at each place gets from the terms of the entries, in their order."""
+    """Return the sum of the terms of the entries that have the weight at each place."""
     return sums_at(terms, permutation[0], terms.shape[0]) if permutation else terms
 
 

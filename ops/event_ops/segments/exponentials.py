@@ -139,8 +139,10 @@ def segment_logsumexp(
 def _exponents(
     logits: jax.Array, segment_ids: jax.Array, num_segments: int, *, deterministic: bool, **options: Any
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """Return logits less the maximum of their segment, -inf for those dropped; the maxima; the sums of
-    exponentials; and the segment of each logit."""
+    """Return shifted logits, the shifts, sums of exponentials, and the segment of each logit.
+
+    Shifted by the maximum of their segment, logits are -inf where they are dropped.
+    """
     # Whatever is subtracted, the results are the same, and so are their derivatives.
     largest = segment_max(jax.lax.stop_gradient(logits), segment_ids, num_segments, **options)
     at = places_of(segment_ids, num_segments, options["mode"])

@@ -1,4 +1,4 @@
-"""What functions of segments share: how they are compiled, and the value of each datum's segment."""
+"""Compile functions of segments, and find the value of each datum's segment."""
 
 from __future__ import annotations
 

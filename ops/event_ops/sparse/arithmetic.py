@@ -12,7 +12,7 @@ import numpy as np
 
 from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.checks.arrays import as_array, is_known
-from event_ops.kernels.reference.entries import dense_at, rows_of
+from event_ops.kernels.reference.entries import dense_at, grouped, rows_of
 
 _OPERATORS = {
     np.matmul: operator.matmul,
@@ -139,10 +139,7 @@ def without_sign(data: jax.Array, indices: jax.Array, indptr: jax.Array) -> jax.
     """Return the weights of abs(A); the first of duplicate entries gets the absolute value of their sum."""
     if data.ndim == 0:
         return jnp.abs(data)
-    rows = rows_of(indptr, indices.shape[0])
-    order = jnp.lexsort((indices, rows))
-    row, column = rows[order], indices[order]
-    first = jnp.ones(row.shape, bool).at[1:].set((row[1:] != row[:-1]) | (column[1:] != column[:-1]))
+    order, first = grouped(rows_of(indptr, indices.shape[0]), indices, jnp)
     place = jnp.cumsum(first) - 1
     sums = jnp.zeros_like(data).at[place].add(data[order])
     return jnp.abs(jnp.zeros_like(data).at[order].set(jnp.where(first, sums[place], 0)))

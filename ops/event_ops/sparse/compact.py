@@ -15,7 +15,6 @@ from event_ops.catalog.compact_event_matvec.op import compact_event_matvec
 from event_ops.catalog.compact_matvec.op import compact_matvec
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import FLOATS, as_array, is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.packed_entries import are_narrow, check_words, scale_of
@@ -115,9 +114,9 @@ class CompactCSR(Readable):
         rows, columns = self.shape
         full = f" ({self.nse / (rows * columns):.2g} of all)" if rows * columns else ""
         scales = "one scale" if self.scale.ndim == 0 else "a scale per row"
-        error = (
-            "error not known" if not is_known(self.error) or self.error.ndim else _text_of(float(self.error))
-        )
+        known = is_known(self.error) and not self.error.ndim
+        error = f"error {float(self.error):.2g}" if known and self.error else "exact"
+        error = error if known else "error not known"
         notes = ", transposed" * self.transposed + ", planned" * (self.by_column is not None)
         words = f"codes of {self.code_bits} bits" if self.code_bits else "words of 16 bits"
         return (
@@ -150,7 +149,6 @@ class CompactCSR(Readable):
         return self._changed(by_column=WordsByColumn(jnp.asarray(entries), jnp.asarray(indptr)))
 
     def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return (data, indices, indptr) of the same entries, row by row."""
         codes, ids, ends = in_rows(self.entries, self.indptr, self.stored_shape)
         by_entry = values_at(self.scale, rows_of(ends, self.nse)) if self.scale.ndim else self.scale
         return codes.astype(self.dtype) * by_entry, ids, ends
@@ -173,11 +171,6 @@ class CompactCSR(Readable):
         A = FORMATS["event_ops.CSR"](data, wide, indptr, shape=self.stored_shape, validate=False)
         return A.T.tocsr() if self.transposed else A
 
-    def todense(self) -> jax.Array:
-        """Return a dense array; duplicate entries add up."""
-        D = csr_todense(*self._as_csr(), shape=self.stored_shape)
-        return D.T if self.transposed else D
-
     def _times_array(self, x: jax.Array) -> jax.Array:
         scale, x = products.promoted(self.scale, x)
         static: dict[str, Any] = {"shape": self.stored_shape, "transpose": self.transposed}
@@ -193,17 +186,12 @@ class CompactCSR(Readable):
             scale, x = products.promoted(self.scale, x)
         else:
             scale = self.scale
-        rows, columns = self.stored_shape
+        words = self.entries, self.indptr
+        static: dict[str, Any] = {"shape": self.stored_shape, "encoding": encoding}
         if self.by_column is None or self.transposed:
-            static: dict[str, Any] = {"shape": (rows, columns), "transpose": self.transposed}
-            return compact_event_matvec(self.entries, self.indptr, scale, x, encoding=encoding, **static)
-        static = {"shape": (columns, rows), "transpose": True}
-        one = jnp.ones((), scale.dtype)
-        return scale * compact_event_matvec(*self.by_column, one, x, encoding=encoding, **static)
-
-    def rmatvec(self, x: Any) -> jax.Array:
-        """Return A.T @ x, as SciPy's `LinearOperator` does."""
-        return self.T @ x
+            return compact_event_matvec(*words, scale, x, transpose=self.transposed, **static)
+        one, static["shape"] = jnp.ones((), scale.dtype), self.stored_shape[::-1]
+        return scale * compact_event_matvec(*self.by_column, one, x, transpose=True, **static)
 
     # NumPy's arrays leave both products to the two methods.
     __array_ufunc__ = None
@@ -234,10 +222,6 @@ def compacted(A: Any, *, rtol: float = 0.0, atol: float = 0.0) -> CompactCSR:
     entries, indptr, scale, error = compact_convert.coded(A, rtol, atol)
     B = CompactCSR(entries, indptr, scale, error, shape=A.stored_shape)
     return B.T if A.transposed else B
-
-
-def _text_of(error: float) -> str:
-    return f"error {error:.2g}" if error else "exact"
 
 
 register_format(CompactCSR, LEAVES, "event_ops.CompactCSR")

@@ -23,7 +23,7 @@ def narrow_parts(columns: int) -> int:
 
 
 def saves(nse: int, rows: int, columns: int, indptr: Any, scale: Any) -> bool:
-    """Return whether narrow words take fewer bytes than those of 32 bits with one scale.
+    """Return whether narrow words take fewer bytes than words of 32 bits with one scale.
 
     Each part has its own indptr, and each row may have a scale.
     """
@@ -124,7 +124,9 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
     """Return the stored entries of a `CSR` as words whose weights keep the bound."""
     check_known(A.data, A.indices, A.indptr)
     check_dtype("data", A.data, FLOAT_WEIGHTS)
-    _check_bound(rtol, atol)
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if not (0 <= bound < math.inf):
+            raise ValueError(f"{name} is {bound}; expected a number >= 0, the error allowed to a weight")
     each = np.broadcast_to(np.asarray(A.data), A.indices.shape)
     data, indices, indptr, shape, _ = kept(Parts(each, A.indices, A.indptr, A.stored_shape))
     indices, indptr = np.asarray(indices), np.asarray(indptr)
@@ -154,12 +156,6 @@ def _without_codes(weights: Any, indptr: Any) -> Any:
     scale = np.zeros(held.size, weights.dtype)
     scale[held] = weights[indptr[:-1][held]]
     return scale if (weights == np.repeat(scale, np.diff(indptr))).all() else None
-
-
-def _check_bound(rtol: float, atol: float) -> None:
-    for name, bound in (("rtol", rtol), ("atol", atol)):
-        if not (0 <= bound < math.inf):
-            raise ValueError(f"{name} is {bound}; expected a number >= 0, the error allowed to a weight")
 
 
 def _fit(weights: Any, indptr: Any, shape: tuple[int, int], rtol: float, atol: float) -> _Fit:
@@ -226,7 +222,7 @@ def _relative(fit: _Fit, weights: Any) -> Any:
 
 
 def _refusal(fit: _Fit, weights: Any, bound: Any, bits: int, columns: int) -> str:
-    """Return what is wrong with the worst weight, how many bits would do, and which bounds can be kept."""
+    """Describe the error of the worst weight, how many bits would do, and which bounds can be kept."""
     errors = np.abs(fit.values.astype(float) - weights)
     k = int(np.argmax(np.where(fit.wrong, errors - bound, -1)))
     rtol, atol = _rounded_up(float(_relative(fit, weights))), _rounded_up(float(errors.max()))

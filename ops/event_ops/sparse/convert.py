@@ -73,7 +73,7 @@ def numbers(nse: int) -> jax.Array:
 
 
 def text_of(A: Any, *, axes: int, per: str = "") -> str:
-    """Return the text of a matrix whose indices have so many axes, the last with the entries of `per`.
+    """Return the text of a matrix whose indices have `axes` axes, the last with the entries of `per`.
 
     It may be a batch of matrices, or have leaves that are not arrays.
     """

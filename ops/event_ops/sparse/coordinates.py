@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_countable, check_shape, is_inside, is_known
 from event_ops.checks.csr import matrix_shape
-from event_ops.kernels.reference.entries import rows_of, sums_at
+from event_ops.kernels.reference.entries import grouped, rows_of, sums_at
 from event_ops.sparse.convert import Parts, kept, order_of
 from event_ops.sparse.products import promoted
 
@@ -79,13 +79,10 @@ def known_coordinates(A: Any) -> tuple[Any, Any, Any]:
 
 def distinct(row: Any, column: Any) -> tuple[Any, Any, Any]:
     """Return known coordinates sorted and each once, and for each given one which of these it is."""
-    order = np.lexsort((column, row))
-    row, column = row[order], column[order]
-    first = np.ones(row.size, bool)
-    first[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    order, first = grouped(row, column, np)
     places = np.empty(row.size, np.int64)
     places[order] = np.cumsum(first) - 1
-    return row[first], column[first], places
+    return row[order][first], column[order][first], places
 
 
 def of_sorted(kind: type, data: jax.Array, row: Any, column: Any, shape: tuple[int, int]) -> Any:
@@ -120,7 +117,7 @@ def row_lengths(A: Any) -> jax.Array:
 
 @partial(jax.jit, static_argnames="nse")
 def bounded(positions: jax.Array, nse: int) -> jax.Array:
-    """Return positions in [0, nse] as they are and others as nse, as the kernels read an indptr."""
+    """Return positions in [0, nse] as they are and all else as nse, as the kernels read an indptr."""
     return jnp.where((positions >= 0) & (positions <= nse), positions, jnp.asarray(nse, positions.dtype))
 
 

@@ -12,7 +12,6 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
-from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS
 from event_ops.checks.csr import check_csr, checkify_copy
@@ -105,10 +104,7 @@ class CSR(Matrix):
         return product(data, self.indices, self.indptr, x, shape=self.stored_shape, transpose=self.transposed)
 
     def _event_product(self, events: Events) -> jax.Array:
-        return event_product(*self._as_csr(), events, self.stored_shape, self.transposed)
-
-    def _stored_dense(self) -> jax.Array:
-        return csr_todense(*self._as_csr(), shape=self.stored_shape)
+        return event_product(self._as_csr(), events, self.stored_shape, self.transposed)
 
     def __repr__(self) -> str:
         return convert.text_of(self, axes=1)
@@ -172,16 +168,7 @@ class CSR(Matrix):
 
     @overload
     @classmethod
-    def from_coo(
-        cls,
-        row: Any,
-        col: Any = ...,
-        data: Any = ...,
-        *,
-        shape: Any,
-        validate: bool = ...,
-        return_order: bool,
-    ) -> Any: ...
+    def from_coo(cls, *entries: Any, return_order: bool, **options: Any) -> Any: ...
 
     @classmethod
     def from_coo(

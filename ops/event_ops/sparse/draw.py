@@ -28,7 +28,7 @@ def random(
     dtype: Any = float,
     sampler: Callable[..., jax.Array] = jax.random.uniform,
 ) -> Matrix:
-    """Draw a matrix: entries at random places, all different and each set of them as likely as any other.
+    """Draw a matrix: entries at random places, all different and each set of them equally likely.
 
     Sorted by row and column. Works under jit, where all but `key` is static.
 
@@ -89,7 +89,7 @@ def _in_each_row(key: Any, per_row: int, rows: int, columns: int) -> tuple[jax.A
 
 
 def _all_different(key: Any, place: Callable[[Any], tuple[jax.Array, jax.Array]]) -> Any:
-    """Return sorted places, as row and column: those that occur twice are drawn again until none does.
+    """Return sorted places, as row and column: repeated ones are drawn again until there is none.
 
     No element is treated differently from any other, so every set of places is as likely.
     """
@@ -108,7 +108,7 @@ def _all_different(key: Any, place: Callable[[Any], tuple[jax.Array, jax.Array]]
 
 
 def _sorted(row: jax.Array, column: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return sorted places, and which are those before them."""
+    """Return sorted places, and which of them repeat the one before."""
     row, column = jax.lax.sort((row, column), num_keys=2)
     same = (row[1:] == row[:-1]) & (column[1:] == column[:-1])
     return row, column, jnp.concatenate([jnp.zeros(min(row.shape[0], 1), bool), same])

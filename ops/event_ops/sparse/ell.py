@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self, overload
 
 import jax
-import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import WEIGHTS, as_array
@@ -17,7 +16,6 @@ from event_ops.checks.values import check_values, checkify_values
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse import convert, ell_convert
 from event_ops.sparse.csr import CSR
-from event_ops.sparse.events import Events
 from event_ops.sparse.matrix import Matrix, register_format
 
 LEAVES = ("data", "indices", "by_column")
@@ -76,13 +74,8 @@ class ELL(Matrix):
     def _check(self, data: jax.Array) -> None:
         check_ell(data, self.indices, self.stored_shape, WEIGHTS)
 
-    def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
-        weights = jnp.broadcast_to(data, self.indices.shape)  # no operator of ELLPACK takes one for all
-        return ell_convert.product(weights, self.indices, x, self.stored_shape, self.transposed)
-
-    def _event_product(self, events: Events) -> jax.Array:
-        matrix = self.data, self.indices
-        return ell_convert.event_product(*matrix, events, self.stored_shape, self.transposed)
+    _product = ell_convert.product
+    _event_product = ell_convert.event_product
 
     def _stored_dense(self) -> jax.Array:
         return ell_convert.ell_todense(self.data, self.indices, shape=self.stored_shape)

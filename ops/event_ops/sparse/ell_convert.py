@@ -25,20 +25,19 @@ from event_ops.sparse.coordinates import outside_index
 from event_ops.sparse.events import Events
 
 
-def product(
-    data: jax.Array, indices: jax.Array, x: jax.Array, shape: tuple[int, int], transpose: bool
-) -> jax.Array:
-    """Return A @ x or A.T @ x for a vector or a matrix x of the dtype of `data`, (rows, per_row)."""
+def product(A: Any, data: jax.Array, x: jax.Array) -> jax.Array:
+    """Return A @ x for a vector or a matrix x of the dtype of `data`, which may be one weight."""
+    weights = jnp.broadcast_to(data, A.indices.shape)  # no operator of ELLPACK takes one for all
+    static: dict[str, Any] = {"shape": A.stored_shape, "transpose": A.transposed}
     if x.ndim == 1:
-        return ell_matvec(data, indices, x, shape=shape, transpose=transpose)
-    return ell_product(csr_matmat, data, indices, x, shape=shape, transpose=transpose)
+        return ell_matvec(weights, A.indices, x, **static)
+    return ell_product(csr_matmat, weights, A.indices, x, **static)
 
 
-def event_product(
-    data: jax.Array, indices: jax.Array, events: Events, shape: tuple[int, int], transpose: bool
-) -> jax.Array:
-    """Return A @ events or A.T @ events for a vector of events in any encoding, or a matrix of them."""
-    x = events.values
+def event_product(A: Any, events: Events) -> jax.Array:
+    """Return A @ events for a vector of events in any encoding, or a matrix of them."""
+    x, data, indices = events.values, A.data, A.indices
+    shape, transpose = A.stored_shape, A.transposed
     static: dict[str, Any] = {"shape": shape, "transpose": transpose}
     if x.ndim == 1 and events.encoding == "flags":
         return ell_event_matvec(data, indices, x, **static)

@@ -1,4 +1,4 @@
-"""`Events`: marks an operand as events, so that a product only costs what the active ones cost."""
+"""`Events`: marks an operand as events, so that the cost of a product follows the active ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Events:
 
 
 def _floats(events: jax.Array, encoding: str) -> jax.Array:
-    """Return flags that are floats; raise TypeError for others, which have no derivative."""
+    """Return flags that are floats; raise TypeError for all else, which has no derivative."""
     if encoding != "flags" or events.dtype not in FLOATS:
         raise TypeError(
             f"values has dtype {events.dtype} and encoding {encoding!r} with straight_through=True; expected "
@@ -111,11 +111,4 @@ def _refuse_dense(other: Any, orientation: str) -> Any:
     return NotImplemented
 
 
-register(
-    Events,
-    ("values",),
-    ("encoding",),
-    "event_ops.Events",
-    write=lambda static: static[0].encode(),
-    read=lambda encoding: (encoding.decode(),),
-)
+register(Events, ("values",), ("encoding",), "event_ops.Events")

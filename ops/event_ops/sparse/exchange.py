@@ -1,4 +1,4 @@
-"""`exchange_spikes`: shards tell each other who spiked in several steps, by one all-gather."""
+"""`exchange_spikes`: all shards learn who spiked in several steps, by one all-gather."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def exchange_spikes(
 
 
 def _joined(lists: Any, counts: Any, start: Any, size: int) -> Any:
-    """(size,), the lists one after the other, from place `start` on; what follows them is any id."""
+    """Return (size,), the lists joined, from place `start` on; behind their end stands any id."""
     ends, place = jnp.cumsum(counts), jnp.arange(size, dtype=counts.dtype) + start
     step = jnp.searchsorted(ends, place, side="right", method="compare_all")
     return lists.at[step, place - (ends - counts).at[step].get(mode="clip")].get(mode="clip")

@@ -1,8 +1,9 @@
-"""Matrices of other libraries and files as CSR, and back, with the order of their entries."""
+"""Convert matrices of SciPy, JAX and files to CSR and back, with the order of their entries."""
 
 from __future__ import annotations
 
 import gzip
+import os
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -109,10 +110,14 @@ def _order_of_scipy(matrix: Any) -> Any:
     return numbered.data
 
 
-def scipy_of(A: Any) -> Any:
-    """Return a `scipy.sparse.csr_array`; raise ValueError if SciPy would read out of bounds."""
+def to_scipy(A: Any) -> Any:
+    """Return a `scipy.sparse.csr_array`; floats of 16 bits, which SciPy lacks, become float32.
+
+    Free slots are left out, so that its entries are in the order of `A.tocsr().to_coo()`. Raise ValueError if
+    SciPy would read out of bounds.
+    """
     parts = _parts_of_csr(A, MEND)
-    data = parts.data.astype(summed_in(parts.data))  # SciPy has no floats of 16 bits
+    data = parts.data.astype(summed_in(parts.data))
     data, indices, indptr = map(np.asarray, (data, parts.indices, parts.indptr))
     check_indptr(indptr, indices.size, MEND)
     check_values("indices", indices, ids_in(parts.shape[1], "columns"), MEND)
@@ -137,8 +142,8 @@ def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
     return kept(Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None)
 
 
-def bcsr_of(A: Any) -> Any:
-    """Return a `jax.experimental.sparse.BCSR`."""
+def to_bcsr(A: Any) -> Any:
+    """Return a `jax.experimental.sparse.BCSR`, without free slots where the structure is known."""
     parts = _parts_of_csr(A, None)
     return import_module("jax.experimental.sparse").BCSR(parts[:3], shape=parts.shape)
 
@@ -168,9 +173,13 @@ def _read_matrix_market(file: Any) -> Any:
     return mmread(file, **options)
 
 
-def write_file(path: Any, A: Any) -> None:
-    """Write a file that `parts_of_file` reads, with every value as it is; .npz files keep duplicates too."""
-    kind, matrix = _suffix(path, ".npz", ".mtx"), scipy_of(A)
+def save(A: Any, path: str | os.PathLike[str]) -> None:
+    """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads; no free slots.
+
+    A .npz keeps entries in the order of `A.tocsr().to_coo()`. A Matrix Market file does not say which of
+    duplicates is which: `CSR.load` adds them up, and sorts entries by row and column.
+    """
+    kind, matrix = _suffix(path, ".npz", ".mtx"), to_scipy(A)
     with open(path, "wb") as file:
         if kind == ".npz":
             import_module("scipy.sparse").save_npz(file, matrix)

@@ -1,10 +1,8 @@
-"""`Matrix`: what sparse matrices of every format are: a pytree with products, arithmetic and a transpose."""
+"""`Matrix`: a sparse matrix of any format: a pytree with products, arithmetic and a transpose."""
 
 from __future__ import annotations
 
-import json
 import operator
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
@@ -13,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import event_weights
 from event_ops.sparse import arithmetic, foreign, plasticity, products, rewiring
@@ -49,9 +48,33 @@ class Readable:
         """The transpose: the same arrays, read with rows and columns swapped."""
         return self._changed(transposed=not self.transposed)
 
+    @property
+    def nse(self) -> int:
+        """The number of stored entries."""
+        raise NotImplementedError
+
+    def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Return (data, indices, indptr) of the same entries, row by row as they are stored."""
+        raise NotImplementedError
+
+    def _stored_dense(self) -> jax.Array:
+        return csr_todense(*self._as_csr(), shape=self.stored_shape)
+
+    def todense(self) -> jax.Array:
+        """Return a dense array; duplicate entries add up."""
+        D = self._stored_dense()
+        return D.T if self.transposed else D
+
+    # SciPy's name for it; the array is a JAX array.
+    toarray = todense
+
     def matvec(self, x: Any) -> jax.Array:
         """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
         return self @ x
+
+    def rmatvec(self, x: Any) -> jax.Array:
+        """Return A.T.conj() @ x, as SciPy's `LinearOperator` does."""
+        return jnp.conj(self.T @ jnp.conj(as_array(x)))
 
     def __matmul__(self, other: Any) -> Any:
         return products.times(self, other)
@@ -75,10 +98,6 @@ class Matrix(Readable):
         """Return the arrays that say where entries are."""
         raise NotImplementedError
 
-    def _as_csr(self) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return (data, indices, indptr) of the same entries in the same order."""
-        raise NotImplementedError
-
     def _check(self, data: jax.Array) -> None:
         """Raise unless these weights fit the structure, as far as shapes and dtypes tell."""
         raise NotImplementedError
@@ -89,15 +108,6 @@ class Matrix(Readable):
 
     def _event_product(self, events: Events) -> jax.Array:
         """Return A @ events, for bools or numbers of the dtype of the weights, without a plan."""
-        raise NotImplementedError
-
-    def _stored_dense(self) -> jax.Array:
-        """Return a dense array of `stored_shape`."""
-        raise NotImplementedError
-
-    @property
-    def nse(self) -> int:
-        """The number of stored entries."""
         raise NotImplementedError
 
     @property
@@ -111,7 +121,7 @@ class Matrix(Readable):
         return self.data.dtype
 
     def with_data(self, data: ArrayLike) -> Self:
-        """Return the matrix with other weights, one for each entry or one for all, and its plan updated."""
+        """Return the matrix with new weights, one for each entry or one for all, and its plan updated."""
         weights = as_array(event_weights(data, self.indices, self.dtype))
         self._check(weights)
         plan = brought_up_to_date(self.by_column, self.data, weights)
@@ -134,44 +144,14 @@ class Matrix(Readable):
         plan = by_column(indices, indptr, self.stored_shape)
         return self._changed(by_column=reweighted(plan, self.data) if weights else plan)
 
-    def todense(self) -> jax.Array:
-        """Return a dense array; duplicate entries add up."""
-        D = self._stored_dense()
-        return D.T if self.transposed else D
-
-    # SciPy's name for it; the array is a JAX array.
-    toarray = todense
-
-    def to_scipy(self) -> Any:
-        """Return a `scipy.sparse.csr_array`; floats of 16 bits, which SciPy lacks, become float32.
-
-        Free slots are left out, so that its entries are in the order of `A.tocsr().to_coo()`.
-        """
-        return foreign.scipy_of(self)
-
-    def to_bcsr(self) -> Any:
-        """Return a `jax.experimental.sparse.BCSR`, without free slots where the structure is known."""
-        return foreign.bcsr_of(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Matrix Market file (.mtx), or a .npz that `scipy.sparse.load_npz` reads; no free slots.
-
-        A .npz keeps entries in the order of `A.tocsr().to_coo()`. A Matrix Market file does not say which of
-        duplicates is which: `CSR.load` adds them up, and sorts entries by row and column.
-        """
-        foreign.write_file(path, self)
-
-    def same_structure(self, other: Self) -> bool:
-        """Return whether entry k is in the same row and column in both matrices, for every k.
-
-        Raise ValueError while tracing, unless the index arrays are the same objects.
-        """
-        return arithmetic.same_structure(self, other)
-
     def repeated_data(self) -> jax.Array:
         """Return the weights, one for each entry."""
         return self.data if self.data.ndim else jnp.broadcast_to(self.data, self.indices.shape)
 
+    to_scipy = foreign.to_scipy
+    to_bcsr = foreign.to_bcsr
+    save = foreign.save
+    same_structure = arithmetic.same_structure
     _times_array = products.times_array
     _times_events = products.times_events
     stdp_on_pre = plasticity.stdp_on_pre
@@ -193,10 +173,6 @@ class Matrix(Readable):
     def dot(self, other: Any) -> jax.Array:
         """Return A @ other: SciPy's name for it."""
         return self @ other
-
-    def rmatvec(self, x: Any) -> jax.Array:
-        """Return A.T.conj() @ x, as SciPy's `LinearOperator` does."""
-        return jnp.conj(self.T @ jnp.conj(as_array(x)))
 
     def __mul__(self, x: ArrayLike) -> Self:
         return arithmetic.scaled(operator.mul, self, x, fill=0)
@@ -227,16 +203,4 @@ class Matrix(Readable):
 def register_format(kind: type[Readable], leaves: Sequence[str], name: str) -> None:
     """Register a format as a pytree with these leaves, which exported programs call `name`."""
     FORMATS[name] = kind
-    register(
-        kind,
-        leaves,
-        ("stored_shape", "transposed"),
-        name,
-        write=lambda static: json.dumps(static).encode(),
-        read=_read,
-    )
-
-
-def _read(text: bytes) -> tuple[Any, ...]:
-    shape, transposed = json.loads(text)
-    return tuple(shape), transposed
+    register(kind, leaves, ("stored_shape", "transposed"), name)

@@ -51,7 +51,7 @@ class Stored:
         )
 
     def padded(self, rows: int, nse: int, fill: int = 0) -> Stored:
-        """Pad to so many rows and entries; new ones lie behind indptr[-1], out of range, with data `fill`."""
+        """Pad to `rows` and `nse`; new entries lie behind indptr[-1], out of range, with data `fill`."""
         columns = self.shape[1]
         outside = np.asarray(rows if self.transposed else columns).astype(self.indices.dtype)
         data = padded(self.data, nse, fill) if self.data.ndim else self.data
@@ -81,7 +81,7 @@ def numbers_of(A: Any) -> Any:
 
 
 def stored_codes(A: Any) -> Stored:
-    """Return those of a `CompactCSR`, with codes as the data; raise as `stored` does."""
+    """Return the arrays of a `CompactCSR`, with codes as the data; raise as `stored` does."""
     _check_known(A.entries, A.indptr, A.scale)
     codes, columns, indptr = map(np.asarray, in_rows(A.entries, A.indptr, A.stored_shape))
     return _spanned(A, codes, columns.astype(np.int32), indptr)
@@ -121,7 +121,7 @@ def balanced_starts(ends: Any, shards: int) -> tuple[int, ...]:
 
 
 def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ...]:
-    """Return `starts` as Python integers; raise ValueError unless they cut the rows into so many blocks."""
+    """Return `starts` as Python integers; raise ValueError unless they cut the rows into `shards` blocks."""
     cuts = tuple(int(start) for start in starts)
     if len(cuts) != shards + 1 or (cuts[0], cuts[-1]) != (0, rows) or list(cuts) != sorted(cuts):
         raise ValueError(

@@ -48,10 +48,7 @@ def stdp_on_pre(
         ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
             A_minus < 0 or w_min > w_max where their values are known when traced.
     """
-    rate, low, high = rate_and_bounds(_each_weight(A), "A_minus", A_minus, w_min, w_max)
-    x = as_array(x_post)
-    check_trace("x_post", x, A.data, A.shape[1], f"column of shape={A.shape}")
-    given: dict[str, Any] = {"x_post": x, "A_minus": rate, "w_min": low, "w_max": high}
+    given = _stdp_variables(A, 1, {"x_post": x_post, "A_minus": A_minus, "w_min": w_min, "w_max": w_max})
     return on_pre(A, depressed, spikes_pre, backend=backend, **given)
 
 
@@ -74,20 +71,19 @@ def stdp_on_post(
         spikes_post: (columns,); bool, or the dtype of the weights.
         x_pre: (rows,), the presynaptic traces; dtype of the weights.
         A_plus: a number, 0-d or one for each weight, as `data` is; >= 0, potentiation per unit of trace.
-        w_min: a number, 0-d or one for each, lowest weight; -inf for none.
-        w_max: a number, 0-d or one for each, highest weight, >= w_min; inf for none.
-        backend: run on this one or not at all; default: choose.
-
-    Raises:
-        TypeError: a dtype that is not supported, or that differs from the dtype of the weights.
-        ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
-            A_plus < 0 or w_min > w_max where their values are known when traced.
+        w_min, w_max, backend: as for `stdp_on_pre`, which also raises the same errors.
     """
-    rate, low, high = rate_and_bounds(_each_weight(A), "A_plus", A_plus, w_min, w_max)
-    x = as_array(x_pre)
-    check_trace("x_pre", x, A.data, A.shape[0], f"row of shape={A.shape}")
-    given: dict[str, Any] = {"x_pre": x, "A_plus": rate, "w_min": low, "w_max": high}
+    given = _stdp_variables(A, 0, {"x_pre": x_pre, "A_plus": A_plus, "w_min": w_min, "w_max": w_max})
     return on_post(A, potentiated, spikes_post, backend=backend, **given)
+
+
+def _stdp_variables(A: Any, axis: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the trace along an axis, the rate and the bounds of STDP, checked, by name and in this order."""
+    (trace, x), (rate, value), (_, low), (_, high) = given.items()
+    checked = rate_and_bounds(_each_weight(A), rate, value, low, high)
+    x = as_array(x)
+    check_trace(trace, x, A.data, A.shape[axis], f"{('row', 'column')[axis]} of shape={A.shape}")
+    return dict(zip(given, (x, *checked), strict=True))
 
 
 def on_pre(
@@ -101,9 +97,8 @@ def on_pre(
 ) -> Any:
     """`A[i, j] = rule(A[i, j], x_post=x_post[j], ...)` for every row i that spikes: any rule.
 
-    Changes `data` as `event_ops.plasticity.on_pre` does, which says what a rule is, in place if it is not
-    needed again; structure and plan stay. A plan that stores weights is updated in a pass over all entries;
-    one that `plan(weights=False)` made has none to update. A transposed matrix must have a plan.
+    Changes `data` as `event_ops.plasticity.on_pre` does, which says what a rule is; in place, and with a plan
+    and the need of one, as `stdp_on_pre` does.
 
     Args:
         rule: a function of scalars: of the weight and of each variable of `state` by position, of all others
@@ -122,7 +117,7 @@ def on_pre(
         TypeError: as `event_ops.plasticity.on_pre` does.
         ValueError: as it does; also one weight for all entries, or no plan where one is needed.
     """
-    return _after_rule(A, 0, A.transposed, rule, spikes_pre, state, variables, backend)
+    return _after_rule(A, 0, rule, spikes_pre, state, variables, backend)
 
 
 def on_post(
@@ -137,23 +132,12 @@ def on_post(
     """`A[i, j] = rule(A[i, j], x_pre=x_pre[i], ...)` for every column j that spikes: any rule.
 
     The matrix must have a plan unless it is transposed: `A = A.plan(weights=False)` in front of the loop. All
-    else is as in `on_pre`.
+    else, arguments, results and errors, is as in `on_pre`.
 
     Args:
-        rule: as for `on_pre`.
         spikes_post: (columns,); bool, or the dtype of the weights: the rule then takes spike_post.
-        state: further synaptic variables, each as `data` is.
-        backend: run on this one or not at all; default: choose.
-        variables: what the rule takes by name, as for `on_pre`.
-
-    Returns:
-        The matrix; if there is a state, a tuple of the matrix and the state.
-
-    Raises:
-        TypeError: as `on_pre` does.
-        ValueError: as `on_pre` does.
     """
-    return _after_rule(A, 1, not A.transposed, rule, spikes_post, state, variables, backend)
+    return _after_rule(A, 1, rule, spikes_post, state, variables, backend)
 
 
 def normalize(
@@ -187,15 +171,14 @@ def normalize(
     """
     if axis not in (0, 1):
         raise ValueError(f"axis is {axis!r}; expected 0 for the weights of columns or 1 for those of rows")
-    by_column = A.transposed == bool(axis)
-    weights, (indices, indptr, *places) = _each_weight(A), _structure(A, by_column)
+    weights, (indices, indptr, *places) = _each_weight(A), _structure(A, 1 - axis)
     moved = csr_normalize(
         weights.reshape(-1),
         indices,
         indptr,
         target,
         active,
-        shape=A.stored_shape[::-1] if by_column else A.stored_shape,
+        shape=A.stored_shape[::-1] if places else A.stored_shape,
         permutation=places[0] if places else None,
         subtractive=subtractive,
         backend=backend,
@@ -206,7 +189,6 @@ def normalize(
 def _after_rule(
     A: Any,
     axis: int,
-    by_column: bool,
     rule: Callable[..., Any],
     spikes: ArrayLike,
     state: tuple[Any, ...],
@@ -217,8 +199,8 @@ def _after_rule(
     others = tuple(map(as_array, state))
     for i, x in enumerate(others):
         check_shape(f"state[{i}]", x, weights.shape, why="one value for each weight")
-    storage = COLUMNS if by_column else ROWS
-    synapses, structure = (weights, *others), _structure(A, by_column)
+    synapses, structure = (weights, *others), _structure(A, axis)
+    storage = COLUMNS if len(structure) > 2 else ROWS
     moved, *others = applied(
         storage, rule, synapses, structure, spikes, weights.shape, A.shape, axis, variables, backend
     )
@@ -235,11 +217,13 @@ def _each_weight(A: Any) -> jax.Array:
     return A.data
 
 
-def _structure(A: Any, by_column: bool) -> Any:
-    """Return indices and indptr by row, or the structure by column, as the matrix is stored."""
-    if by_column and A.by_column is None:
-        raise ValueError(
-            "the matrix has no plan, and these weights are found by the column they are stored in; "
-            "make it once, in front of the loop: A = A.plan(weights=False)"
-        )
-    return A.by_column[:3] if by_column else A._as_csr()[1:]
+def _structure(A: Any, axis: int) -> tuple[jax.Array, ...]:
+    """Return indices and indptr by row (axis 0) or column (1), of a plan with the places of weights."""
+    if A.transposed != bool(axis):
+        if A.by_column is None:
+            raise ValueError(
+                "the matrix has no plan, and these weights are found by the column they are stored in; "
+                "make it once, in front of the loop: A = A.plan(weights=False)"
+            )
+        return A.by_column[:3]
+    return A._as_csr()[1:]

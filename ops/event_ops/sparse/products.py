@@ -24,12 +24,14 @@ from event_ops.sparse.events import Events
 
 def times(A: Any, x: Any) -> jax.Array:
     """Return A @ x for a sparse A."""
-    return _product(A, _operand(x, A.shape, left=False))
+    check_factor(x, A.shape, left=False)
+    return _product(A, x if isinstance(x, Events) else as_array(x))
 
 
 def before(x: Any, A: Any) -> jax.Array:
     """Return x @ A for a sparse A: the product with A.T, turned."""
-    return _turned(_product(A.T, _turned(_operand(x, A.shape, left=True))))
+    check_factor(x, A.shape, left=True)
+    return _turned(_product(A.T, _turned(x if isinstance(x, Events) else as_array(x))))
 
 
 def _product(A: Any, x: Any) -> jax.Array:
@@ -49,9 +51,11 @@ def times_array(A: Any, x: jax.Array) -> jax.Array:
 
 
 def times_events(A: Any, events: Events) -> jax.Array:
-    """Return A @ events for a vector of events or a matrix of them, and such a format."""
+    """Return A @ events for a vector of events or a matrix of them, and a format with the leaf `data`."""
     if events.values.ndim == 2 and events.encoding != "flags":
-        return _encoded_product(A, events.values, events.encoding)
+        if events.encoding != "counts":
+            return one_by_one(A, events.values, events.encoding)
+        events = Events(events.values.astype(A.dtype if A.dtype in FLOATS else float))
     kind = events.values.dtype
     if kind != summed_in(A.data) and kind in FLOATS and not jnp.iscomplexobj(A.data):
         dtype = promoted_dtype(A.data, events.values)
@@ -59,26 +63,16 @@ def times_events(A: Any, events: Events) -> jax.Array:
     plan = A.by_column
     if plan is None or A.transposed or (plan.weights is None and A.data.ndim):
         return A._event_product(events)
-    data, indices, indptr = A._as_csr()
-    return planned_event_product(data, indices, indptr, events, A.stored_shape, plan)
-
-
-def _encoded_product(A: Any, values: jax.Array, encoding: str) -> jax.Array:
-    """Return A @ events for a matrix of counts, or of ids or bits, whose columns are taken one by one."""
-    if encoding == "counts":
-        return times_events(A, Events(values.astype(A.dtype if A.dtype in FLOATS else float)))
-    return one_by_one(A, values, encoding)
+    data, *structure = A._as_csr()
+    if plan.weights is None:
+        rows, columns = A.stored_shape
+        return event_product((data, plan.indices, plan.indptr), events, (columns, rows), transpose=True)
+    return _planned(A.stored_shape, data, events, structure, plan)
 
 
 def one_by_one(A: Any, values: jax.Array, encoding: str) -> jax.Array:
     """Return A @ events for a matrix of events, whose columns are taken one by one."""
     return jax.vmap(lambda x: A._times_events(Events(x, encoding)), -1, -1)(values)
-
-
-def _operand(x: Any, shape: tuple[int, int], *, left: bool) -> Any:
-    """Return x as an array, or as it is if it is `Events`; raise as `check_factor` does."""
-    check_factor(x, shape, left=left)
-    return x if isinstance(x, Events) else as_array(x)
 
 
 def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
@@ -176,59 +170,30 @@ def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) ->
     return reweighted(plan, new)
 
 
-def event_product(
-    data: jax.Array,
-    indices: jax.Array,
-    indptr: jax.Array,
-    events: Events,
-    shape: tuple[int, int],
-    transpose: bool = False,
-) -> jax.Array:
-    """Return A @ events or A.T @ events, for a vector of events or a matrix of them."""
-    arrays = data, indices, indptr, events.values
+def event_product(matrix: Any, events: Events, shape: tuple[int, int], transpose: bool = False) -> jax.Array:
+    """Return A @ events or A.T @ events, for a vector of events or a matrix of them; matrix: its arrays."""
     if events.values.ndim == 2:
-        return csr_event_matmat(*arrays, shape=shape, transpose=transpose)
-    return csr_event_matvec(*arrays, shape=shape, transpose=transpose, encoding=events.encoding)
-
-
-def planned_event_product(
-    data: jax.Array,
-    indices: jax.Array,
-    indptr: jax.Array,
-    events: Events,
-    shape: tuple[int, int],
-    plan: ByColumn,
-) -> jax.Array:
-    """Return A @ events from the columns of active events alone; the plan has weights, or data is 0-d."""
-    if plan.weights is None:
-        return event_product(data, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True)
-    return _planned(shape, data, events, indices, indptr, plan)
+        return csr_event_matmat(*matrix, events.values, shape=shape, transpose=transpose)
+    static: dict[str, Any] = {"shape": shape, "transpose": transpose, "encoding": events.encoding}
+    return csr_event_matvec(*matrix, events.values, **static)
 
 
 # The value is computed from the plan's copy of the weights, derivatives from the weights themselves: so
 # they are right, and counted once, wherever the plan was made.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _planned(
-    shape: tuple[int, int],
-    data: jax.Array,
-    events: Events,
-    indices: jax.Array,
-    indptr: jax.Array,
-    plan: Any,
-) -> jax.Array:
-    return event_product(
-        plan.weights, plan.indices, plan.indptr, events, (shape[1], shape[0]), transpose=True
-    )
+def _planned(shape: tuple[int, int], data: Any, events: Events, structure: Any, plan: ByColumn) -> jax.Array:
+    """Return A @ events from the columns of active events alone."""
+    by_column = plan.weights, plan.indices, plan.indptr
+    return event_product(by_column, events, (shape[1], shape[0]), transpose=True)
 
 
 @partial(_planned.defjvp, symbolic_zeros=True)
 def _jvp(shape: tuple[int, int], primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
-    data, events, *rest = primals
-    indices, indptr, _ = rest
+    data, events, structure, plan = primals
     y = _planned(shape, *primals)
     dy = jnp.zeros_like(y)
     if not isinstance(tangents[0], SymbolicZero):
-        dy += event_product(tangents[0], indices, indptr, events, shape)
+        dy += event_product((tangents[0], *structure), events, shape)
     if not isinstance(tangents[1].values, SymbolicZero):
-        dy += _planned(shape, data, tangents[1], *rest)
+        dy += _planned(shape, data, tangents[1], structure, plan)
     return y, dy

@@ -1,7 +1,8 @@
-"""Classes as pytrees: some attributes are leaves, the others are static."""
+"""Register classes as pytrees: some attributes are leaves, the rest is static."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -11,18 +12,10 @@ from jax import export
 from jax.tree_util import GetAttrKey
 
 
-def register(
-    kind: type,
-    leaves: Sequence[str],
-    static: Sequence[str],
-    name: str,
-    write: Callable[[Any], bytes],
-    read: Callable[[bytes], Any],
-) -> None:
+def register(kind: type, leaves: Sequence[str], static: Sequence[str], name: str) -> None:
     """Register a class as a pytree whose children are the attributes `leaves`, and its structure `static`.
 
-    Exported programs call it `name`; `write` and `read` turn the tuple of its static attributes into bytes
-    and back.
+    Exported programs call it `name`, and hold its static attributes as JSON.
     """
     keys, names = tuple(map(GetAttrKey, leaves)), (*leaves, *static)
     children_of, structure_of = _getter(leaves), _getter(static)
@@ -43,9 +36,14 @@ def register(
     export.register_pytree_node_serialization(
         kind,
         serialized_name=name,
-        serialize_auxdata=write,
-        deserialize_auxdata=lambda data: read(bytes(data)),
+        serialize_auxdata=lambda structure: json.dumps(structure).encode(),
+        deserialize_auxdata=_read,
     )
+
+
+def _read(data: bytes | bytearray) -> tuple[Any, ...]:
+    # JSON has no tuples, such as shapes.
+    return tuple(tuple(x) if isinstance(x, list) else x for x in json.loads(bytes(data)))
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:

@@ -17,7 +17,7 @@ Matrix = TypeVar("Matrix", bound=Any)
 
 
 def free(A: Any) -> jax.Array:
-    """Return which slots hold no synapse, shaped as `indices`: those whose index is no column."""
+    """Return which slots hold no synapse, as their index is no column; shaped as `indices`."""
     return ~is_inside(A.indices, A.stored_shape[1])
 
 
@@ -56,7 +56,7 @@ def rewire(
     allow_multapses: bool = True,
     backend: str | None = None,
 ) -> Matrix:
-    """Return the matrix with the flagged slots at other columns: free slots become synapses, synapses move.
+    """Return the matrix with the flagged slots at new columns: free slots become synapses, synapses move.
 
     As the operator `csr_rewire` does, which says how columns are drawn. Every row as it is stored keeps its
     slots: of `A.T`, every column does. Shapes stay, so that it works in a loop under jit; an attribute of a

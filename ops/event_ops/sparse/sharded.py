@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 import jax
 import numpy as np
@@ -22,6 +22,8 @@ from event_ops.sparse.csr import CSR
 from event_ops.sparse.events import Events
 from event_ops.sparse.partition import balanced_starts, check_starts, numbers_of, padded, stored, stored_codes
 from event_ops.sparse.products import check_factor
+
+Block = TypeVar("Block", CSR, CompactCSR)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +42,11 @@ class Sharded:
     def local(self) -> Any:
         """Return the rows of this shard, padded to `block_shape`; inside `jax.shard_map` only."""
         raise NotImplementedError
+
+    def _block(self, kind: type[Block], *arrays: jax.Array) -> Block:
+        shape = self.block_shape[::-1] if self.transposed else self.block_shape
+        A: Any = kind(*(x[0] for x in arrays), shape=shape)
+        return A.T if self.transposed else A
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,12 +120,10 @@ class ShardedCSR(Sharded):
 
     def local(self) -> CSR:
         """Return the rows of this shard, padded to `block_shape`, as a `CSR`; inside `jax.shard_map` only."""
-        shape = self.block_shape[::-1] if self.transposed else self.block_shape
-        A = CSR(self.data[0], self.indices[0], self.indptr[0], shape=shape, validate=False)
-        return A.T if self.transposed else A
+        return self._block(CSR, self.data, self.indices, self.indptr)
 
     def with_data(self, data: ArrayLike) -> ShardedCSR:
-        """Return the matrix with other weights, in the shape of `data`; those of padding have no effect."""
+        """Return the matrix with new weights, in the shape of `data`; padding has no effect."""
         weights = as_array(data)
         check_shape("data", weights, self.data.shape, why="weights by shard, as in the attribute `data`")
         return replace(self, data=weights)
@@ -140,9 +145,7 @@ class ShardedCompactCSR(Sharded):
 
     def local(self) -> CompactCSR:
         """Return the rows of this shard, padded to `block_shape`; inside `jax.shard_map` only."""
-        shape = self.block_shape[::-1] if self.transposed else self.block_shape
-        A = CompactCSR(self.entries[0], self.indptr[0], self.scale[0], shape=shape)
-        return A.T if self.transposed else A
+        return self._block(CompactCSR, self.entries, self.indptr, self.scale)
 
 
 @overload
@@ -156,9 +159,7 @@ def shard_csr(A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = N
 
 
 @overload
-def shard_csr(
-    A: Any, mesh: Mesh, axis: str, *, starts: Sequence[int] | None = None, return_order: bool
-) -> Any: ...
+def shard_csr(A: Any, *mesh_and_axis: Any, return_order: bool, **options: Any) -> Any: ...
 
 
 def shard_csr(

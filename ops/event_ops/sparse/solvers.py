@@ -58,7 +58,10 @@ def solve(
         raise ValueError(f"A has shape {A.shape}; expected a square matrix; of least squares: A.T @ A")
     if method not in _METHODS:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
-    matrix, target = _in_floats(A, as_array(b, "b"))
+    data, target = promoted(A.data, as_array(b, "b"))
+    if not jnp.issubdtype(target.dtype, jnp.inexact):
+        data, target = data.astype(float), target.astype(float)
+    matrix = A.with_data(data)
     check_shape("b", target, (A.shape[0], *target.shape[1:2]), why="one element or row per row of A")
     start = None if x0 is None else as_array(x0, "x0").astype(target.dtype)
     if start is not None:
@@ -66,13 +69,6 @@ def solve(
     options = {"tol": tol, "atol": atol, "maxiter": maxiter, "M": _preconditioner(matrix, precondition)}
     x, _ = _METHODS[method](matrix.matvec, target, x0=start, **options)
     return x
-
-
-def _in_floats(A: Any, b: jax.Array) -> tuple[Any, jax.Array]:
-    data, b = promoted(A.data, b)
-    if not jnp.issubdtype(b.dtype, jnp.inexact):
-        data, b = data.astype(float), b.astype(float)
-    return A.with_data(data), b
 
 
 def _preconditioner(A: Any, given: Any) -> Any:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import is_inside
-from event_ops.kernels.reference.entries import values_at
+from event_ops.kernels.reference.entries import grouped, values_at
 from event_ops.sparse.arithmetic import refuse, same_structure
 from event_ops.sparse.coordinates import (
     constant,
@@ -27,23 +27,25 @@ Function = Callable[[Any, Any], Any]
 
 
 def added(how: Function, A: Any, B: Any) -> Any:
-    """Return how(A, B), a sum or a difference, as a `CSR`; raise unless both are of one shape."""
+    """Return how(A, B), a sum or a difference, as a `CSR`; raise unless both are of one shape.
+
+    Of known structures it has the union of both: sorted, without duplicates.
+    """
     if not isinstance(B, type(A)):
         if isinstance(B, int | float) and B == 0:
             return A  # sum() of several matrices begins with it
         return refuse("Adding anything but a CSR to a CSR", "A.todense() + x, or A + CSR(x)")
     if A.shape != B.shape:
         raise ValueError(f"the matrices have shapes {A.shape} and {B.shape}; expected one shape")
-    if _surely_same(A, B):
+    known = has_known_structure(A, B)
+    if (known or (A.indices is B.indices and A.indptr is B.indptr)) and same_structure(A, B):
         return A.with_data(how(A.data, B.data))
     if A.transposed and B.transposed:
         return added(how, A.T, B.T).T
-    return (_merged if has_known_structure(A, B) else _appended)(how, A, B)
-
-
-def _surely_same(A: Any, B: Any) -> bool:
-    one = A.indices is B.indices and A.indptr is B.indptr
-    return (one or has_known_structure(A, B)) and same_structure(A, B)
+    if not known:
+        return _appended(how, A, B)
+    both = _both(A, B)
+    return of_sorted(type(A), how(*_summed(A, B, both)), both.row, both.column, A.shape)
 
 
 def multiplied(A: Any, B: Any) -> Any:
@@ -109,14 +111,8 @@ def _summed(A: Any, B: Any, both: _Both) -> tuple[jax.Array, jax.Array]:
     )
 
 
-def _merged(how: Function, A: Any, B: Any) -> Any:
-    """Return the sum with the union of both structures: sorted, without duplicates."""
-    both = _both(A, B)
-    return of_sorted(type(A), how(*_summed(A, B, both)), both.row, both.column, A.shape)
-
-
 def _appended(how: Function, A: Any, B: Any) -> Any:
-    """Return the sum with the entries of B behind those of A in each row: nse is that of both."""
+    """Return the sum with the entries of B behind the ones of A in each row: nse is the sum of both."""
     a, b = promoted(A.repeated_data(), B.repeated_data())
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
     data = jnp.concatenate([a, how(jnp.zeros_like(b), b)])
@@ -167,15 +163,9 @@ def _places(A: Any, B: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
     row, column = jnp.concatenate([row_a, row_b]), jnp.concatenate([column_a, column_b])
     counts = is_inside(row, A.shape[0]) & is_inside(column, A.shape[1])
-    order = jnp.lexsort((column, row))
-    places = jnp.zeros_like(order).at[order].set(_place_of_sorted(row[order], column[order]))
+    order, first = grouped(row, column, jnp)
+    places = jnp.zeros_like(order).at[order].set(jnp.cumsum(first) - 1)
     return places[: A.nse], places[A.nse :], counts
-
-
-def _place_of_sorted(row: jax.Array, column: jax.Array) -> jax.Array:
-    """Return, for sorted coordinates, the number of different ones up to each, less one."""
-    differs = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
-    return jnp.cumsum(jnp.concatenate([jnp.zeros(min(row.shape[0], 1), bool), differs]))
 
 
 def no_equality(A: Any, B: Any) -> Never:

@@ -59,6 +59,17 @@ def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
     return zeros.at[inside(ids, size)].add(terms, mode="drop")
 
 
+def grouped(row: Any, column: Any, xp: Any) -> tuple[Any, Any]:
+    """Return the order that sorts coordinates, and which of the sorted ones differ from those before them.
+
+    xp: `numpy` or `jax.numpy`.
+    """
+    order = xp.lexsort((column, row))
+    row, column = row[order], column[order]
+    differs = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    return order, xp.concatenate([xp.ones(min(row.shape[0], 1), bool), differs])
+
+
 def starts_of(rows: int, per_row: int) -> jax.Array:
     """Return indptr for rows that have `per_row` entries each."""
     wide = reaches(rows * per_row, jnp.iinfo(jnp.int32).max + 1)
