@@ -290,21 +290,3 @@ def test_values_of_spikes_are_a_variable():
     )  # fmt: skip
     expected = stdp_on_pre(w, indices, indptr, values, Y, shape=SHAPE, A_minus=0.6, w_min=0.1, w_max=0.9)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-WRONG_DENSE = {
-    "positional": (lambda W: (W, PRE), {}, TypeError, "no indptr; expected indices, indptr of a sparse"),
-    "no spikes": (lambda W: (W,), {}, TypeError, "no spikes_pre; expected one flag per neuron"),
-    "flat": (lambda W: (W[0],), {"spikes_pre": PRE}, ValueError, r"1 dimensions.*expected 2: \(presyn"),
-    "post": (lambda W: (W,), {"spikes_pre": POST}, ValueError, r"expected \(9,\): one per neuron"),
-    "shape": (lambda W: (W,), {"spikes_pre": PRE, "shape": (7, 9)}, ValueError, r"expected \(9, 7\)"),
-    "state": (lambda W: ((W, W[0]),), {"spikes_pre": PRE}, ValueError, r"synapses\[1\] has shape \(7,\)"),
-    "variable": (lambda W: (W,), {"spikes_pre": PRE, "rate": Y}, ValueError, r"rate has shape \(7,\)"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_DENSE)
-def test_what_is_wrong_with_a_dense_matrix_is_said(name):
-    arguments, named, error, match = WRONG_DENSE[name]
-    with pytest.raises(error, match=match):
-        plasticity.on_pre(lambda w, **_: w, *arguments(W), **named)

@@ -182,3 +182,22 @@ def test_on_post_wants_the_transpose():
         plasticity.on_post(keep, W, rows, indptr, permutation, SPIKES, shape=SHAPE)
     with pytest.raises(ValueError, match=r"x_pre has shape \(4,\); expected \(2,\)"):
         plasticity.on_post(keep, W, rows, indptr, permutation, spikes, shape=SHAPE, x_pre=X)
+
+
+D, PRE, POST = np.ones((9, 7), "f"), np.ones(9, bool), np.ones(7, bool)
+WRONG_DENSE = {
+    "positional": ((D, PRE), {}, TypeError, "no indptr; expected indices, indptr of a sparse"),
+    "no spikes": ((D,), {}, TypeError, "no spikes_pre; expected one flag per neuron"),
+    "flat": ((D[0],), {"spikes_pre": PRE}, ValueError, r"1 dimensions.*expected 2: \(presyn"),
+    "post": ((D,), {"spikes_pre": POST}, ValueError, r"expected \(9,\): one per neuron"),
+    "shape": ((D,), {"spikes_pre": PRE, "shape": (7, 9)}, ValueError, r"expected \(9, 7\)"),
+    "state": (((D, D[0]),), {"spikes_pre": PRE}, ValueError, r"synapses\[1\] has shape \(7,\)"),
+    "variable": ((D,), {"spikes_pre": PRE, "rate": D[0]}, ValueError, r"rate has shape \(7,\)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DENSE)
+def test_wrong_calls_with_a_dense_matrix_are_refused(name):
+    arguments, named, error, match = WRONG_DENSE[name]
+    with pytest.raises(error, match=match):
+        plasticity.on_pre(lambda w, **_: w, *arguments, **named)
