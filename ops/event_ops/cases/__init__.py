@@ -16,12 +16,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 CONFORMANCE = "conformance"
 BENCHMARK = "benchmark"
 
-_RELATIVE: Mapping[str, float] = {
-    "float32": 2e-5,
-    "float64": 1e-12,
-    "complex64": 2e-5,
-    "complex128": 1e-12,
-}
+_RELATIVE: Mapping[str, float] = {"float32": 2e-5, "float64": 1e-12, "complex64": 2e-5, "complex128": 1e-12}
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,7 @@ class Draw(NamedTuple):
         return {name: (value * factor).astype(self.dtype) for (name, value), factor in values}
 
 
-def drawn(
-    inputs: Callable[Concatenate[Draw, P], Arguments],
-) -> Callable[P, Make]:
+def drawn(inputs: Callable[Concatenate[Draw, P], Arguments]) -> Callable[P, Make]:
     """Turn `inputs(draw, *options)` into a function of the options that returns a `Case.make`."""
 
     @functools.wraps(inputs)

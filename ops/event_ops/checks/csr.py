@@ -90,7 +90,7 @@ def check_weight_count(data: jax.Array, indices: jax.Array) -> None:
 
 def check_structure(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) -> None:
     """Raise unless the two arrays can be the structure of a CSR matrix of `shape`."""
-    check_flat(indices, indptr)
+    check_flat(indices=indices, indptr=indptr)
     rows = shape[0]
     why = f"one more than the {rows} rows of shape={shape}"
     if indptr.shape[0] == shape[1] + 1 != rows + 1:
@@ -102,9 +102,7 @@ def check_transpose(
     rows: jax.Array, indptr: jax.Array, permutation: jax.Array, shape: tuple[int, int]
 ) -> None:
     """Raise unless the three arrays can be the transpose's structure of a CSR matrix of `shape`."""
-    for name, x in (("rows", rows), ("indptr", indptr), ("permutation", permutation)):
-        check_dtype(name, x, INDICES)
-        check_rank(name, x, 1, "structure arrays are flat")
+    check_flat(rows=rows, indptr=indptr, permutation=permutation)
     check_shape("permutation", permutation, rows.shape, why="one place in w per entry, as many as rows")
     why = f"one more than the {shape[1]} columns of shape={shape}"
     if indptr.shape == (shape[0] + 1,) != (shape[1] + 1,):
@@ -112,11 +110,11 @@ def check_transpose(
     check_shape("indptr", indptr, (shape[1] + 1,), why=why)
 
 
-def check_flat(indices: jax.Array, indptr: jax.Array) -> None:
-    """Raise unless the two arrays have the dtypes and the rank of a structure."""
-    for name, x in (("indices", indices), ("indptr", indptr)):
+def check_flat(**arrays: jax.Array) -> None:
+    """Raise unless the arrays have the dtypes and the rank of a structure."""
+    for name, x in arrays.items():
         check_dtype(name, x, INDICES)
-        check_rank(name, x, 1, "CSR structure arrays are flat")
+        check_rank(name, x, 1, "structure arrays are flat")
 
 
 def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool, *, rank: int = 1) -> None:

@@ -65,7 +65,7 @@ def scale_of(scale: Any, dtype: Any) -> jax.Array:
 
 def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int]) -> None:
     """Raise unless the arrays can be a matrix of `shape` in words, as far as shapes and dtypes tell."""
-    _check_dtypes(entries, indptr, scale)
+    _check_arrays(entries, indptr, scale, shape)
     rows, columns = shape
     why, parts = f"one more than the {rows} rows of shape={shape}", 1
     if are_narrow(entries) and indptr.ndim == 2 and indptr.shape[0]:
@@ -73,8 +73,6 @@ def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: 
         check_shape("indptr", indptr, (parts, rows + 1), why=f"for each of {parts} parts {why}")
     else:
         check_shape("indptr", indptr, (rows + 1,), why=why)
-    _check_scale(scale, shape)
-    _check_columns(columns, shape)
     if are_narrow(entries) and width_of(columns, parts) > MOST_NARROW:
         least = -(-columns // MOST_NARROW)
         raise ValueError(
@@ -93,31 +91,23 @@ def check_parts(
     slots: int,
 ) -> None:
     """Raise unless the arrays can be a matrix in parts with a row for each neuron and slot."""
-    _check_dtypes(entries, indptr, scale)
-    rows, columns = shape
-    parts = max(indptr.shape[0], 1)
+    _check_arrays(entries, indptr, scale, shape)
+    rows, parts = shape[0], max(indptr.shape[0], 1)
     why = f"parts, and rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
     check_shape("indptr", indptr, (parts, rows * slots + 1), why=why)
-    _check_scale(scale, shape)
-    _check_columns(columns, shape)
     if starts is not None:
         check_dtype("starts", starts, INDICES)
         check_shape("starts", starts, (parts + 1,), why=f"where each of {parts} parts begins, and the end")
 
 
-def _check_dtypes(entries: jax.Array, indptr: jax.Array, scale: jax.Array) -> None:
+def _check_arrays(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int]) -> None:
+    """Raise unless all but the shape of indptr fits a matrix of words."""
     check_dtype("entries", entries, ("uint32", "uint16"))
     check_rank("entries", entries, 1, "a word for each")
     check_dtype("indptr", indptr, INDICES)
     check_dtype("scale", scale, FLOATS)
-
-
-def _check_scale(scale: jax.Array, shape: tuple[int, int]) -> None:
     check_shape("scale", scale, (), (shape[0],), why=f"one for all weights, or one per row of shape={shape}")
-
-
-def _check_columns(columns: int, shape: tuple[int, int]) -> None:
-    if index_bits(columns) >= WORD_BITS:
+    if index_bits(shape[1]) >= WORD_BITS:
         raise ValueError(
             f"shape is {shape}; expected at most {1 << WORD_BITS - 1} columns, which leave a bit of a word "
             "for the code; use csr_matvec"

@@ -78,15 +78,6 @@ def _cut(ids: Any, indptr: Any, starts: Any) -> tuple[np.ndarray, np.ndarray, np
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
 
 
-class Coded(NamedTuple):
-    """The arrays of a `CompactCSR`, and its error."""
-
-    entries: Any
-    indptr: Any
-    scale: Any
-    error: float
-
-
 class _Fit(NamedTuple):
     """A scale for each group of weights; for each weight its code, the value of that, and if it is wrong."""
 
@@ -120,8 +111,8 @@ def check_room(codes: np.ndarray, columns: int) -> None:
         )
 
 
-def coded(A: Any, rtol: float, atol: float) -> Coded:
-    """Return the stored entries of a `CSR` as words whose weights keep the bound."""
+def coded(A: Any, rtol: float, atol: float) -> tuple[Any, Any, Any, float]:
+    """Return the stored entries of a `CSR` as words that keep the bound, indptr, scale and the error."""
     check_known(A.data, A.indices, A.indptr)
     check_dtype("data", A.data, FLOAT_WEIGHTS)
     for name, bound in (("rtol", rtol), ("atol", atol)):
@@ -138,14 +129,14 @@ def coded(A: Any, rtol: float, atol: float) -> Coded:
         raise ValueError(f"data[{bad}] is {weights[bad]}, which has no code; expected finite weights")
     scale = _without_codes(weights, indptr)
     if scale is not None and saves(indices.size, *shape, indptr, scale):
-        return Coded(*narrowed(indices, indptr, shape[1]), scale, 0.0)
+        return *narrowed(indices, indptr, shape[1]), scale, 0.0
     if A.data.ndim == 0:
         raise ValueError(
             "the matrix has one weight for all, and takes 4 bytes an entry as it is, of which parts of "
             f"{MOST_NARROW} columns would save nothing; keep the CSR"
         )
     fit = _fit(weights, indptr, shape, rtol, atol)
-    return Coded(words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights)))
+    return words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights))
 
 
 def _without_codes(weights: Any, indptr: Any) -> Any:

@@ -11,23 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.checks.arrays import (
-    WEIGHTS,
-    as_array,
-    check_countable,
-    check_rank,
-    check_shape,
-    is_known,
-)
+from event_ops.checks.arrays import WEIGHTS, as_array, check_countable, check_rank, check_shape, is_known
 from event_ops.checks.contracts import ids_in
-from event_ops.checks.csr import (
-    KEEP,
-    MEND,
-    check_csr,
-    check_indptr,
-    event_weights,
-    matrix_shape,
-)
+from event_ops.checks.csr import KEEP, MEND, check_csr, check_indptr, event_weights, matrix_shape
 from event_ops.checks.values import check_values
 
 
@@ -143,8 +129,15 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
     """Convert the non-zero elements; pad them up to `nse` with zeros in the last row, column 0."""
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
-    _check_nse(matrix, nse)
-    most = int(np.count_nonzero(matrix)) if nse is None else nse
+    found = int(np.count_nonzero(matrix)) if is_known(matrix) else None
+    most = found if nse is None else nse
+    if most is None:
+        raise ValueError(
+            "while tracing the number of non-zeros is not known; give the most of them: "
+            "CSR.from_dense(matrix, nse=...)"
+        )
+    if found is not None and found > most:
+        raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")
     row, col, data = _nonzeros(matrix, most if matrix.size else 0)
     return parts_of_coo(row, col, data, matrix.shape)
 
@@ -157,14 +150,3 @@ def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Ar
     real = jnp.arange(nse) < jnp.count_nonzero(matrix)
     data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(nse, matrix.dtype)
     return row, col, data
-
-
-def _check_nse(matrix: Any, nse: int | None) -> None:
-    if not is_known(matrix):
-        if nse is None:
-            raise ValueError(
-                "while tracing the number of non-zeros is not known; give the most of them: "
-                "CSR.from_dense(matrix, nse=...)"
-            )
-    elif nse is not None and (found := np.count_nonzero(matrix)) > nse:
-        raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")

@@ -14,7 +14,7 @@ from event_ops.catalog.csr_matmat.op import csr_matmat
 from event_ops.catalog.csr_matvec.op import csr_matvec
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS
-from event_ops.checks.csr import check_csr, checkify_copy
+from event_ops.checks.csr import check_csr
 from event_ops.checks.values import checkify_values
 from event_ops.sparse import (
     arithmetic,
@@ -134,13 +134,10 @@ class CSR(Matrix):
         A = type(self)(data, indices, indptr, shape=self.shape, validate=False)
         return (A, permutation) if return_order else A
 
-    def check(self) -> None:
-        """Check the values of indices, indptr and plan, with `jax.experimental.checkify` also under jit."""
+    def _check_values(self) -> None:
         given = {"indices": self.indices, "shape": self.stored_shape}
         checkify_values("indices", self.indices, contracts.columns(given))
         checkify_values("elements of indptr", self.indptr, contracts.ends_of("indices")(given))
-        if self.by_column and self.by_column.weights is not None:
-            checkify_copy(self.by_column.weights, self.data, self.by_column.permutation)
 
     @overload
     @classmethod

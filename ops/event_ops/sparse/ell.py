@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import WEIGHTS, as_array
 from event_ops.checks.contracts import columns_or_padding
-from event_ops.checks.csr import KEEP, check_ell, checkify_copy, event_weights, matrix_shape
+from event_ops.checks.csr import KEEP, check_ell, event_weights, matrix_shape
 from event_ops.checks.values import check_values, checkify_values
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse import convert, ell_convert
@@ -105,11 +105,8 @@ class ELL(Matrix):
         matrix, permutation = (stored.T if self.transposed else stored).tocsr(return_order=True)
         return (matrix, order[permutation]) if return_order else matrix
 
-    def check(self) -> None:
-        """Check the values of indices and plan, with `jax.experimental.checkify` also under jit."""
+    def _check_values(self) -> None:
         checkify_values("indices", self.indices, columns_or_padding({"shape": self.stored_shape}))
-        if self.by_column and self.by_column.weights is not None:
-            checkify_copy(self.by_column.weights, self.data.reshape(-1), self.by_column.permutation)
 
     @overload
     @classmethod

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_todense.op import csr_todense
 from event_ops.checks.arrays import as_array
-from event_ops.checks.csr import event_weights
+from event_ops.checks.csr import checkify_copy, event_weights
 from event_ops.sparse import arithmetic, foreign, plasticity, products, rewiring
 from event_ops.sparse.events import Events
 from event_ops.sparse.products import ByColumn, brought_up_to_date, by_column, reweighted
@@ -119,6 +119,17 @@ class Matrix(Readable):
     def dtype(self) -> Any:
         """The dtype of the weights."""
         return self.data.dtype
+
+    def _check_values(self) -> None:
+        """Check the values of the structure by `checkify_values`."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Check the values of structure and plan, with `jax.experimental.checkify` also under jit."""
+        self._check_values()
+        plan = self.by_column
+        if plan and plan.weights is not None:
+            checkify_copy(plan.weights, self.data.reshape(-1), plan.permutation)
 
     def with_data(self, data: ArrayLike) -> Self:
         """Return the matrix with new weights, one for each entry or one for all, and its plan updated."""

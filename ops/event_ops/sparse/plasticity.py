@@ -38,9 +38,7 @@ def stdp_on_pre(
     Args:
         spikes_pre: (rows,); bool, or the dtype of the weights.
         x_post: (columns,), the postsynaptic traces; dtype of the weights.
-        A_minus: a number, 0-d or one for each weight, as `data` is; >= 0, depression per unit of trace.
-        w_min: a number, 0-d or one for each, lowest weight; -inf for none.
-        w_max: a number, 0-d or one for each, highest weight, >= w_min; inf for none.
+        A_minus, w_min, w_max: numbers, 0-d or one for each weight, as `data` is; as in the operator.
         backend: run on this one or not at all; default: choose.
 
     Raises:
@@ -70,8 +68,11 @@ def stdp_on_post(
     Args:
         spikes_post: (columns,); bool, or the dtype of the weights.
         x_pre: (rows,), the presynaptic traces; dtype of the weights.
-        A_plus: a number, 0-d or one for each weight, as `data` is; >= 0, potentiation per unit of trace.
-        w_min, w_max, backend: as for `stdp_on_pre`, which also raises the same errors.
+        A_plus, w_min, w_max: numbers, 0-d or one for each weight, as `data` is; as in the operator.
+        backend: run on this one or not at all; default: choose.
+
+    Raises:
+        TypeError, ValueError: as `stdp_on_pre` does.
     """
     given = _stdp_variables(A, 0, {"x_pre": x_pre, "A_plus": A_plus, "w_min": w_min, "w_max": w_max})
     return on_post(A, potentiated, spikes_post, backend=backend, **given)
@@ -161,8 +162,7 @@ def normalize(
         active: bool, shaped as the targets of neurons: those whose weights have changed. Default: all.
         axis: 0 for columns, the incoming weights of postsynaptic neurons; 1 for rows, the outgoing ones of
             presynaptic neurons.
-        subtractive: static; subtract, do not multiply.
-        backend: run on this one or not at all; default: choose.
+        subtractive, backend: as in `csr_normalize`.
 
     Raises:
         TypeError: a dtype that is not taken, or that is not the one of the weights.

@@ -11,23 +11,13 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array
-from event_ops.checks.procedural import (
-    check_prob,
-    procedural_shape,
-    seed_word,
-    weight_parameters,
-)
+from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
 from event_ops.kernels.reference.bernoulli import GAP_BITS, NO_ENTRY, gap_table, weights_at
 from event_ops.kernels.reference.random_numbers import outcome, philox2x32
 
 
 def procedural_tocsr(
-    weight: ArrayLike,
-    seed: ArrayLike,
-    *,
-    prob: float,
-    shape: tuple[int, int],
-    distribution: str = "constant",
+    weight: ArrayLike, seed: ArrayLike, *, prob: float, shape: tuple[int, int], distribution: str = "constant"
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """`(data, indices, indptr)` of A, the matrix that `procedural_matvec` with these arguments multiplies.
 
@@ -64,12 +54,7 @@ def procedural_tocsr(
 
 
 def procedural_todense(
-    weight: ArrayLike,
-    seed: ArrayLike,
-    *,
-    prob: float,
-    shape: tuple[int, int],
-    distribution: str = "constant",
+    weight: ArrayLike, seed: ArrayLike, *, prob: float, shape: tuple[int, int], distribution: str = "constant"
 ) -> jax.Array:
     """`A`, (rows, columns), the matrix that `procedural_matvec` with these arguments multiplies.
 

@@ -66,12 +66,8 @@ def rewire(
         rewired: bool, shaped as `indices`.
         weights: of the flagged slots: a number, or an array shaped as `indices`; dtype of the weights. None:
             a slot keeps the weight that it has, which of a pruned one is 0.
-        seed: 0-d or a Python int in [0, 2**32); may be traced.
-        step: 0-d, the number of the call; may be traced.
         targets: shaped as `indices`, columns: instead of random ones, and of seed and step.
-        allow_autapses: static; whether row i may have an entry in column i.
-        allow_multapses: static; whether a row may have two entries in one column.
-        backend: run on this one or not at all; default: choose.
+        seed, step, allow_autapses, allow_multapses, backend: as in `csr_rewire`.
 
     Raises:
         TypeError: a dtype that is not taken; neither seed and step nor targets, or both.

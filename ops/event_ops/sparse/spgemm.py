@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -73,14 +73,6 @@ def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
     return (_in_two_passes if weights_of_scipy else _added_up)(A, B)
 
 
-class _Pairs(NamedTuple):
-    """For every product, which entries it has as factors, and which element of C it adds to."""
-
-    of_a: Any
-    of_b: Any
-    element: Any
-
-
 def _in_two_passes(A: Any, B: Any) -> Any:
     """Return C with one entry for each element, of matrices whose weights are known, too."""
     a, b = promoted(A.repeated_data(), B.repeated_data())
@@ -116,18 +108,20 @@ def _keys(matrix: Any) -> Any:
 def _added_up(A: Any, B: Any) -> Any:
     """Return C with one entry for each element, of known structures and any weights."""
     shape = A.shape[0], B.shape[1]
-    pairs, row, column = _known_pairs(A, B)
+    *pairs, row, column = _known_pairs(A, B)
     a, b = promoted(A.repeated_data(), B.repeated_data())
     wide = summed_in(a)
-    of_a, of_b = constant(pairs.of_a, A.nse), constant(pairs.of_b, B.nse)
-    places = constant(pairs.element, row.size)
+    of_a, of_b, places = map(constant, pairs, (A.nse, B.nse, row.size))
     terms = values_at(a, of_a).astype(wide) * values_at(b, of_b).astype(wide)
     sums = segment_sum(terms, places, num_segments=row.size, indices_are_sorted=True)
     return of_sorted(type(A), sums.astype(a.dtype), row, column, shape)
 
 
-def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any, Any]:
-    """Return the pairs that are multiplied, sorted by element, and row and column of each element."""
+def _known_pairs(A: Any, B: Any) -> tuple[Any, ...]:
+    """Return, for every product, its entries of A and B and its element of C; row and column of each element.
+
+    Products are sorted by element.
+    """
     row_a, l_a, k_a = known_coordinates(A)
     l_b, column_b, k_b = known_coordinates(B)
     by_row = np.argsort(l_b, kind="stable")
@@ -138,7 +132,7 @@ def _known_pairs(A: Any, B: Any) -> tuple[_Pairs, Any, Any]:
     of_b = by_row[starts[of_a] + within]
     row, column, places = distinct(row_a[of_a], column_b[of_b])
     order = np.argsort(places, kind="stable")
-    return _Pairs(k_a[of_a[order]], k_b[of_b[order]], places[order]), row, column
+    return k_a[of_a[order]], k_b[of_b[order]], places[order], row, column
 
 
 def _apart(A: Any, B: Any, nse: int) -> Any:

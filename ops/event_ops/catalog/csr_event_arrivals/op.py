@@ -100,7 +100,7 @@ def csr_event_arrivals(
     shape = matrix_shape(shape)
     check_dtype("data", data, FLOAT_WEIGHTS)
     slot = checked_slot_of(history, data, shape[0], slot, encoding)
-    check_flat(indices, indptr)
+    check_flat(indices=indices, indptr=indptr)
     _check_rows(indptr, shape[0], history.shape[0])
     check_weight_count(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), summed_in(data))
