@@ -67,14 +67,7 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
         refuse("Multiplying or dividing two sparse matrices element by element", instead)
     if np.ndim(x) == 0:
         return A.with_data(how(A.data, x))
-    aligned = _aligned(A, as_array(x))
-    if aligned.shape[1] == 1 and how is operator.mul:
-        return A.with_data(_times_rows(A, aligned[:, 0]))
-    return A.with_data(how(A.data, _at_entries(A, aligned, fill)))
-
-
-def _aligned(A: Any, dense: jax.Array) -> jax.Array:
-    """Return x as a matrix that broadcasts to the one that is stored."""
+    dense = as_array(x)
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
     sizes = aligned.shape
     if len(sizes) != 2 or any(given not in (1, size) for given, size in zip(sizes, A.shape, strict=True)):
@@ -82,7 +75,10 @@ def _aligned(A: Any, dense: jax.Array) -> jax.Array:
             f"an operand of shape {dense.shape} does not broadcast to the shape of the matrix, {A.shape}; "
             "a product of matrices is A @ B"
         )
-    return aligned.T if A.transposed else aligned
+    aligned = aligned.T if A.transposed else aligned
+    if aligned.shape[1] == 1 and how is operator.mul:
+        return A.with_data(_times_rows(A, aligned[:, 0]))
+    return A.with_data(how(A.data, _at_entries(A, aligned, fill)))
 
 
 def _times_rows(A: Any, x: jax.Array) -> jax.Array:

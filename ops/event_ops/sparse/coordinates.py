@@ -189,19 +189,14 @@ def add_diagonal(A: Matrix, x: ArrayLike) -> Matrix:
     n = diagonal_size(A.shape)
     x = jnp.asarray(x, A.dtype) if isinstance(x, (int, float)) else as_array(x)
     check_shape("x", x, (), (n,), why="a number, or one for each element of the diagonal")
-    places = _stored_places(A, n) if has_known_structure(A) else None
     data, x = promoted(A.repeated_data(), x)
-    if places is not None:
-        return A.with_data(data.at[places].add(x, unique_indices=True))
+    if has_known_structure(A):
+        row, column, k = known_coordinates(A)
+        on = row == column
+        found, first = np.unique(row[on], return_index=True)
+        if found.size == n:
+            return A.with_data(data.at[k[on][first]].add(x, unique_indices=True))
     return A + _of_diagonal(type(A), jnp.broadcast_to(x, (n,)), A.shape)
-
-
-def _stored_places(A: Any, n: int) -> Any:
-    """Return where the first entry of each element of the diagonal is stored; None if one has none."""
-    row, column, k = known_coordinates(A)
-    on = row == column
-    found, first = np.unique(row[on], return_index=True)
-    return k[on][first] if found.size == n else None
 
 
 def eye(cls: type[Matrix], n: int, m: int | None = None, *, k: int = 0, dtype: Any = float) -> Matrix:

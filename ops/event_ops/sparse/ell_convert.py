@@ -87,7 +87,15 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     order = of_b[order_of(parts)]
     ends: Any = np.asarray(indptr)
     starts, lengths = ends[:-1], ends[1:] - ends[:-1]
-    width = _width(lengths, per_row)
+    shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
+    if per_row is None and shortest != longest:
+        raise ValueError(
+            f"the rows have {shortest} to {longest} entries; expected as many in each: pad them, with "
+            f"per_row={longest}, or keep the CSR"
+        )
+    width = longest if per_row is None else int(per_row)
+    if width < longest:
+        raise ValueError(f"per_row is {per_row}; expected at least {longest}, the entries of the longest row")
     there = np.arange(width) < lengths[:, None]
     if there.all():
         whole = data.reshape(there.shape) if data.ndim else data
@@ -98,18 +106,6 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     padded = values_at(data, places) if data.ndim else data
     outside = jnp.asarray(A.nse, order.dtype)
     return padded, columns, jnp.where(there, values_at(order, places), outside)
-
-
-def _width(lengths: np.ndarray, per_row: Any) -> int:
-    shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
-    if per_row is None and shortest != longest:
-        raise ValueError(
-            f"the rows have {shortest} to {longest} entries; expected as many in each: pad them, with "
-            f"per_row={longest}, or keep the CSR"
-        )
-    if per_row is not None and per_row < longest:
-        raise ValueError(f"per_row is {per_row}; expected at least {longest}, the entries of the longest row")
-    return longest if per_row is None else int(per_row)
 
 
 def _wide_enough(indices: jax.Array, columns: int) -> jax.Array:

@@ -60,7 +60,13 @@ class Events:
         if events.ndim == 0:
             raise ValueError("values has shape (); expected a vector, or a matrix of such vectors")
         if straight_through:
-            events = _ones(_floats(events, encoding))
+            if encoding != "flags" or events.dtype not in FLOATS:
+                raise TypeError(
+                    f"values has dtype {events.dtype} and encoding {encoding!r} with straight_through=True; "
+                    "expected floats, which have a derivative, such as spikes of a step with surrogate=; or "
+                    "leave it out"
+                )
+            events = _ones(events)
         vars(self).update(values=events, encoding=encoding)
 
     # NumPy's arrays leave both products to the two methods.
@@ -79,16 +85,6 @@ class Events:
     def T(self) -> Events:
         """The events with their last two axes swapped; a vector as it is."""
         return self if self.values.ndim == 1 else jax.tree.map(lambda x: x.mT, self)
-
-
-def _floats(events: jax.Array, encoding: str) -> jax.Array:
-    """Return flags that are floats; raise TypeError for all else, which has no derivative."""
-    if encoding != "flags" or events.dtype not in FLOATS:
-        raise TypeError(
-            f"values has dtype {events.dtype} and encoding {encoding!r} with straight_through=True; expected "
-            "floats, which have a derivative, such as spikes of a step with surrogate=; or leave it out"
-        )
-    return events
 
 
 @jax.custom_jvp

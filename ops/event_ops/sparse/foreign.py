@@ -29,8 +29,14 @@ def parts_given(data: Any, indices: Any, indptr: Any, shape: Any, validate: bool
     if indices is not None or indptr is not None:
         missing = "indices" if indices is None else "indptr"
         raise TypeError(f"{missing} is missing; expected CSR(data, indices, indptr, shape=...)")
+    if isinstance(data, tuple) and len(data) == 3:
+        return Parts(*data, shape)
+    if _is_coo(data):
+        return parts_of_coo(*coordinates(data, None, None), shape, validate)
     if isinstance(data, tuple):
-        return _parts_of_tuple(data, shape, validate)
+        raise TypeError(
+            f"got a tuple of {len(data)}; expected (data, indices, indptr) or (data, (row, col)), with shape="
+        )
     parts = _parts_of_matrix(data, validate)
     if shape is not None and matrix_shape(shape) != tuple(parts.shape):
         raise ValueError(f"shape is {shape}, and the matrix has shape {parts.shape}; leave shape out")
@@ -44,16 +50,6 @@ def coordinates(row: Any, col: Any, data: Any) -> tuple[Any, Any, Any]:
     if col is None or data is None:
         raise TypeError("expected row, col and data, or (data, (row, col))")
     return row, col, data
-
-
-def _parts_of_tuple(arrays: tuple[Any, ...], shape: Any, validate: bool) -> Parts:
-    if len(arrays) == 3:
-        return Parts(*arrays, shape)
-    if _is_coo(arrays):
-        return parts_of_coo(*coordinates(arrays, None, None), shape, validate)
-    raise TypeError(
-        f"got a tuple of {len(arrays)}; expected (data, indices, indptr) or (data, (row, col)), with shape="
-    )
 
 
 def _is_coo(x: Any) -> bool:
@@ -163,14 +159,10 @@ def parts_of_file(path: Any) -> Parts:
     with opened(path, "rb") as file:
         if kind == ".npz":
             return parts_of_scipy(import_module("scipy.sparse").load_npz(file))
-        return parts_of_scipy(import_module("scipy.sparse").csr_array(_read_matrix_market(file)))
-
-
-def _read_matrix_market(file: Any) -> Any:
-    mmread = import_module("scipy.io").mmread
-    # SciPy warns that its default is about to change, where there is a choice.
-    options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-    return mmread(file, **options)
+        mmread = import_module("scipy.io").mmread
+        # SciPy warns that its default is about to change, where there is a choice.
+        options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+        return parts_of_scipy(import_module("scipy.sparse").csr_array(mmread(file, **options)))
 
 
 def save(A: Any, path: str | os.PathLike[str]) -> None:

@@ -55,7 +55,16 @@ def rows(A: Any, ids: ArrayLike, *, nse: int | None = None, return_order: bool =
     starts = values_at(bounded(B.indptr[:-1], B.nse), ids)
     ends, total = ends_of_lengths(lengths)
     if nse is None:
-        nse = _known_total(B, ids)
+        if not is_known(ids, B.indptr):
+            raise ValueError(
+                "while tracing, the number of entries in these rows is not known; give the most that there "
+                "can be: A.rows(ids, nse=...)"
+            )
+        # In NumPy, which is not traced even where a function around this is.
+        indptr, given = np.asarray(B.indptr).astype(np.int64), np.asarray(ids)
+        indptr = np.where((indptr >= 0) & (indptr <= B.nse), indptr, B.nse)
+        held = np.maximum(np.diff(indptr), 0)
+        nse = int(held[given[(given >= 0) & (given < held.size)]].sum())
     total = check_room("A.rows", total, nse)
     row = rows_of(ends, nse)
     places = values_at(starts, row) + jnp.arange(nse, dtype=starts.dtype) - values_at(ends, row)
@@ -82,18 +91,6 @@ def ends_of_lengths(lengths: jax.Array) -> tuple[jax.Array, jax.Array]:
 def nan_unless(fits: jax.Array, data: jax.Array) -> jax.Array:
     """Return the weights, or NaN in their place if some did not fit and they are no integers."""
     return jnp.where(fits, data, jnp.nan) if jnp.issubdtype(data.dtype, jnp.inexact) else data
-
-
-def _known_total(B: Any, ids: Any) -> int:
-    if not is_known(ids, B.indptr):
-        raise ValueError(
-            "while tracing, the number of entries in these rows is not known; give the most that there can "
-            "be: A.rows(ids, nse=...)"
-        )
-    indptr, ids = np.asarray(B.indptr).astype(np.int64), np.asarray(ids)
-    ends = np.where((indptr >= 0) & (indptr <= B.nse), indptr, B.nse)
-    lengths = np.maximum(np.diff(ends), 0)
-    return int(lengths[ids[(ids >= 0) & (ids < lengths.size)]].sum())
 
 
 def at_key(A: Matrix, key: Any) -> Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -66,17 +67,13 @@ def solve(
     start = None if x0 is None else as_array(x0, "x0").astype(target.dtype)
     if start is not None:
         check_shape("x0", start, target.shape, why="as many as b has")
-    options = {"tol": tol, "atol": atol, "maxiter": maxiter, "M": _preconditioner(matrix, precondition)}
+    if precondition == "jacobi":
+        # How the solution is found is no part of its derivative.
+        d = jax.lax.stop_gradient(diagonal(matrix))
+        inverse = (1 / jnp.where(d == 0, 1, d)).reshape(-1, *(1,) * (target.ndim - 1))
+        precondition = partial(jnp.multiply, inverse)
+    if not (precondition is None or callable(precondition)):
+        raise ValueError(f"precondition is {precondition!r}; expected 'jacobi', None or a function")
+    options = {"tol": tol, "atol": atol, "maxiter": maxiter, "M": precondition}
     x, _ = _METHODS[method](matrix.matvec, target, x0=start, **options)
     return x
-
-
-def _preconditioner(A: Any, given: Any) -> Any:
-    if given is None or callable(given):
-        return given
-    if given != "jacobi":
-        raise ValueError(f"precondition is {given!r}; expected 'jacobi', None or a function")
-    # How the solution is found is no part of its derivative.
-    d = jax.lax.stop_gradient(diagonal(A))
-    inverse = 1 / jnp.where(d == 0, 1, d)
-    return lambda x: inverse.reshape(-1, *(1,) * (x.ndim - 1)) * x

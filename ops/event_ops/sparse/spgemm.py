@@ -108,31 +108,24 @@ def _keys(matrix: Any) -> Any:
 def _added_up(A: Any, B: Any) -> Any:
     """Return C with one entry for each element, of known structures and any weights."""
     shape = A.shape[0], B.shape[1]
-    *pairs, row, column = _known_pairs(A, B)
-    a, b = promoted(A.repeated_data(), B.repeated_data())
-    wide = summed_in(a)
-    of_a, of_b, places = map(constant, pairs, (A.nse, B.nse, row.size))
-    terms = values_at(a, of_a).astype(wide) * values_at(b, of_b).astype(wide)
-    sums = segment_sum(terms, places, num_segments=row.size, indices_are_sorted=True)
-    return of_sorted(type(A), sums.astype(a.dtype), row, column, shape)
-
-
-def _known_pairs(A: Any, B: Any) -> tuple[Any, ...]:
-    """Return, for every product, its entries of A and B and its element of C; row and column of each element.
-
-    Products are sorted by element.
-    """
     row_a, l_a, k_a = known_coordinates(A)
     l_b, column_b, k_b = known_coordinates(B)
     by_row = np.argsort(l_b, kind="stable")
     starts = np.searchsorted(l_b[by_row], l_a)
     lengths = np.searchsorted(l_b[by_row], l_a, side="right") - starts
+    # Of each product, its entries of A and of B, and its element of C, by which they are sorted.
     of_a = np.repeat(np.arange(l_a.size), lengths)
     within = np.arange(of_a.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     of_b = by_row[starts[of_a] + within]
-    row, column, places = distinct(row_a[of_a], column_b[of_b])
-    order = np.argsort(places, kind="stable")
-    return k_a[of_a[order]], k_b[of_b[order]], places[order], row, column
+    row, column, element = distinct(row_a[of_a], column_b[of_b])
+    order = np.argsort(element, kind="stable")
+    pairs = k_a[of_a[order]], k_b[of_b[order]], element[order]
+    of_a, of_b, places = map(constant, pairs, (A.nse, B.nse, row.size))
+    a, b = promoted(A.repeated_data(), B.repeated_data())
+    wide = summed_in(a)
+    terms = values_at(a, of_a).astype(wide) * values_at(b, of_b).astype(wide)
+    sums = segment_sum(terms, places, num_segments=row.size, indices_are_sorted=True)
+    return of_sorted(type(A), sums.astype(a.dtype), row, column, shape)
 
 
 def _apart(A: Any, B: Any, nse: int) -> Any:
