@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import neuron_step
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Rounding, changes_to
 from event_ops.cases.draw import Draw, drawn
 from event_ops.discover import Operator
 from event_ops.kernels.oracle.encodings import spike_compact
@@ -147,17 +147,17 @@ OPERATORS = (
             Case("listed-threads", _random(40_000, capacity=250)),
         ),
         (
-            InvalidCall("integer", _wrong(V=np.zeros(3, np.int32)), TypeError, "V has dtype int32"),
-            InvalidCall("mixed", _wrong(w=np.zeros(3, np.int32)), TypeError, "w has dtype int32 and V has"),
-            InvalidCall("short", _wrong(refractory=np.zeros(2, "f")), ValueError, "refractory has sh"),
-            InvalidCall("short-I", _wrong(I_syn=np.zeros(2, "f")), ValueError, r"I_syn has shape \(2,\)"),
-            InvalidCall("halves", _wrong(I_syn=np.zeros(3, np.float16)), TypeError, "I_syn has dtype float"),
-            InvalidCall("t_ref", _wrong(t_ref=-1.0), ValueError, "t_ref is or contains -1.0"),
-            InvalidCall("dt", _wrong(dt=0.0), ValueError, "dt is or contains 0.0"),
-            InvalidCall("unknown", _wrong(tau=1.0), TypeError, "the unknown tau; expected by name: t_ref"),
-            InvalidCall("grid", _wrong(**_COLUMNS, capacity=3), ValueError, "V has 2 dimensions"),
-            InvalidCall("capacity", _wrong(capacity=-1), ValueError, "capacity is -1; expected >= 0"),
-            InvalidCall("surrogate", _wrong(surrogate=atan), TypeError, r"call it, atan\(\)"),
+            _wrong("integer", TypeError, "V has dtype int32", V=np.zeros(3, np.int32)),
+            _wrong("mixed", TypeError, "w has dtype int32 and V has", w=np.zeros(3, np.int32)),
+            _wrong("short", ValueError, "refractory has sh", refractory=np.zeros(2, "f")),
+            _wrong("short-I", ValueError, r"I_syn has shape \(2,\)", I_syn=np.zeros(2, "f")),
+            _wrong("halves", TypeError, "I_syn has dtype float", I_syn=np.zeros(3, np.float16)),
+            _wrong("t_ref", ValueError, "t_ref is or contains -1.0", t_ref=-1.0),
+            _wrong("dt", ValueError, "dt is or contains 0.0", dt=0.0),
+            _wrong("unknown", TypeError, "the unknown tau; expected by name: t_ref", tau=1.0),
+            _wrong("grid", ValueError, "V has 2 dimensions", **_COLUMNS, capacity=3),
+            _wrong("capacity", ValueError, "capacity is -1; expected >= 0", capacity=-1),
+            _wrong("surrogate", TypeError, r"call it, atan\(\)", surrogate=atan),
         ),
         oracle,
         Rounding(8),

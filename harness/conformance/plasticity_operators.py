@@ -219,26 +219,22 @@ _of_dense_columns = changes_to(_OF_DENSE | {"spikes": np.ones(4, bool)}, shape=(
 
 def _dense_mistakes(wrong: Any) -> tuple[InvalidCall, ...]:
     return (
-        InvalidCall(
-            "short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(2, 4\)"
-        ),
-        InvalidCall("flat", wrong(w=_X), ValueError, "expected 2: .presynaptic, postsynaptic. neurons"),
-        InvalidCall("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
-        InvalidCall("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(2, 4\)"),
-        InvalidCall("spikes", wrong(spikes=np.ones(3, bool)), ValueError, "one per neuron, that is per"),
+        wrong("short", ValueError, r"synapses\[1\] has shape \(4,\); expected \(2, 4\)", trace=_X),
+        wrong("flat", ValueError, "expected 2: .presynaptic, postsynaptic. neurons", w=_X),
+        wrong("pre", ValueError, r"x_pre has shape \(4,\); expected \(2,\)", x_pre=_X),
+        wrong("rate", ValueError, r"rate has shape \(4,\); expected \(2, 4\)", rate=_X),
+        wrong("spikes", ValueError, "one per neuron, that is per", spikes=np.ones(3, bool)),
     )
 
 
 def _mistakes(wrong: Any) -> tuple[InvalidCall, ...]:
     return (
-        InvalidCall("short", wrong(trace=_X), ValueError, r"synapses\[1\] has shape \(4,\); expected \(3,\)"),
-        InvalidCall("pre", wrong(x_pre=_X), ValueError, r"x_pre has shape \(4,\); expected \(2,\)"),
-        InvalidCall("post", wrong(x_post=_X[:2]), ValueError, r"x_post has shape \(2,\); expected \(4,\)"),
-        InvalidCall("rate", wrong(rate=_X), ValueError, r"rate has shape \(4,\); expected \(3,\)"),
-        InvalidCall(
-            "integer-spikes", wrong(spikes=_X.astype(np.int32)), TypeError, "has dtype int32; expected bool"
-        ),
-        InvalidCall("mixed", wrong(rate=_X[:3].astype(np.float16)), TypeError, "rate has dtype float16"),
+        wrong("short", ValueError, r"synapses\[1\] has shape \(4,\); expected \(3,\)", trace=_X),
+        wrong("pre", ValueError, r"x_pre has shape \(4,\); expected \(2,\)", x_pre=_X),
+        wrong("post", ValueError, r"x_post has shape \(2,\); expected \(4,\)", x_post=_X[:2]),
+        wrong("rate", ValueError, r"rate has shape \(4,\); expected \(3,\)", rate=_X),
+        wrong("integer-spikes", TypeError, "has dtype int32; expected bool", spikes=_X.astype(np.int32)),
+        wrong("mixed", TypeError, "rate has dtype float16", rate=_X[:3].astype(np.float16)),
     )
 
 

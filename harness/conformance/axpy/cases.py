@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 DTYPES = ("float32", "float64")
@@ -28,8 +28,8 @@ _X = np.ones(3, np.float32)
 _wrong = changes_to({"a": np.float32(2), "x": _X, "y": _X})
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
-    InvalidCall("mixed", _wrong(y=np.ones(3, np.int32)), TypeError, "y has dtype int32 and x"),
-    InvalidCall("matrix", _wrong(x=np.ones((3, 3), np.float32)), ValueError, "x has 2 dimensions"),
-    InvalidCall("short", _wrong(y=_X[:2]), ValueError, r"y has shape \(2,\); expected \(3,\)"),
+    _wrong("integer", TypeError, "x has dtype int32", x=np.ones(3, np.int32)),
+    _wrong("mixed", TypeError, "y has dtype int32 and x", y=np.ones(3, np.int32)),
+    _wrong("matrix", ValueError, "x has 2 dimensions", x=np.ones((3, 3), np.float32)),
+    _wrong("short", ValueError, r"y has shape \(2,\); expected \(3,\)", y=_X[:2]),
 )

@@ -91,16 +91,19 @@ class OperatorCases(NamedTuple):
     bench: Bench = Bench()
 
 
-def changes_to(arrays: Mapping[str, Any], **options: Any) -> Callable[..., Callable[[], Arguments]]:
-    """Return `changed(**parts)`, whose result is the `make` of a call that is right but for the given parts.
+Wrong = Callable[..., InvalidCall]  # wrong(name, error, match, **parts)
+
+
+def changes_to(arrays: Mapping[str, Any], **options: Any) -> Wrong:
+    """Return `wrong(name, error, match, **parts)`: a call that is right but for the given parts.
 
     Args:
         arrays: the positional arguments of the right call, by name and in order.
         options: its keyword arguments.
     """
 
-    def changed(**parts: Any) -> Callable[[], Arguments]:
-        args = tuple(parts.pop(name, value) for name, value in arrays.items())
-        return lambda: (args, options | parts)
+    def wrong(name: str, error: type[Exception], match: str, /, **parts: Any) -> InvalidCall:
+        args = tuple(parts.pop(key, value) for key, value in arrays.items())
+        return InvalidCall(name, lambda: (args, options | parts), error, match)
 
-    return changed
+    return wrong

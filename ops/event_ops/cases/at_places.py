@@ -6,16 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import (
-    EXACT,
-    Arguments,
-    Case,
-    InvalidCall,
-    OperatorCases,
-    Rounding,
-    benchmark,
-    changes_to,
-)
+from event_ops.cases import EXACT, Arguments, Case, OperatorCases, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Make, drawn
 from event_ops.cases.operations import in_segments, in_target
@@ -133,18 +124,16 @@ _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float
 _scatter = changes_to({"target": _T, "indices": _I, "updates": _U})
 
 _INVALID_SCATTERS = (
-    InvalidCall("bool-target", _scatter(target=np.zeros(4, bool)), TypeError, "target has dtype bool"),
-    InvalidCall("float-indices", _scatter(indices=_U), TypeError, "indices has dtype float32"),
-    InvalidCall("mask", _scatter(indices=np.ones(3, bool)), TypeError, "indices has dtype bool"),
-    InvalidCall("mixed", _scatter(updates=_I), TypeError, "updates has dtype int32 and target"),
-    InvalidCall("scalar-target", _scatter(target=np.float32(0)), ValueError, "target is 0-d"),
-    InvalidCall("short", _scatter(updates=_U[:2]), ValueError, r"updates has shape \(2,\)"),
-    InvalidCall("row", _scatter(target=np.zeros((4, 2), "f")), ValueError, r"expected \(3, 2\) or \(\)"),
-    InvalidCall("mode", _scatter(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+    _scatter("bool-target", TypeError, "target has dtype bool", target=np.zeros(4, bool)),
+    _scatter("float-indices", TypeError, "indices has dtype float32", indices=_U),
+    _scatter("mask", TypeError, "indices has dtype bool", indices=np.ones(3, bool)),
+    _scatter("mixed", TypeError, "updates has dtype int32 and target", updates=_I),
+    _scatter("scalar-target", ValueError, "target is 0-d", target=np.float32(0)),
+    _scatter("short", ValueError, r"updates has shape \(2,\)", updates=_U[:2]),
+    _scatter("row", ValueError, r"expected \(3, 2\) or \(\)", target=np.zeros((4, 2), "f")),
+    _scatter("mode", ValueError, "mode is 'wrap'; expected one of 'drop'", mode="wrap"),
 )
-_COMPLEX_TARGET = InvalidCall(
-    "complex", _scatter(target=_T.astype(np.complex64)), TypeError, "target has dtype complex64"
-)
+_COMPLEX_TARGET = _scatter("complex", TypeError, "target has dtype complex64", target=_T.astype(np.complex64))
 
 
 def _scatters(name: str) -> tuple[Case, ...]:
@@ -246,22 +235,16 @@ _D = np.ones(3, np.float32)
 _segment = changes_to({"data": _D, "segment_ids": _I}, num_segments=3)
 
 _INVALID_SEGMENTS = (
-    InvalidCall("bool", _segment(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
-    InvalidCall("float-ids", _segment(segment_ids=_D), TypeError, "segment_ids has dtype float32"),
-    InvalidCall("grid-of-ids", _segment(data=_D[None], segment_ids=_I[None]), ValueError, "2 dimensions"),
-    InvalidCall("scalar", _segment(data=np.float32(1)), ValueError, r"data has shape \(\)"),
-    InvalidCall("short", _segment(data=_D[:2]), ValueError, r"data has shape \(2,\) and segment_ids \(3,\)"),
-    InvalidCall(
-        "float-number", _segment(num_segments=3.0), TypeError, "num_segments is 3.0; expected an integer"
-    ),
-    InvalidCall(
-        "negative-number", _segment(num_segments=-1), ValueError, "num_segments is -1; expected >= 0"
-    ),
-    InvalidCall("mode", _segment(mode="wrap"), ValueError, "mode is 'wrap'; expected one of 'drop'"),
+    _segment("bool", TypeError, "data has dtype bool", data=np.ones(3, bool)),
+    _segment("float-ids", TypeError, "segment_ids has dtype float32", segment_ids=_D),
+    _segment("grid-of-ids", ValueError, "2 dimensions", data=_D[None], segment_ids=_I[None]),
+    _segment("scalar", ValueError, r"data has shape \(\)", data=np.float32(1)),
+    _segment("short", ValueError, r"data has shape \(2,\) and segment_ids \(3,\)", data=_D[:2]),
+    _segment("float-number", TypeError, "num_segments is 3.0; expected an integer", num_segments=3.0),
+    _segment("negative-number", ValueError, "num_segments is -1; expected >= 0", num_segments=-1),
+    _segment("mode", ValueError, "mode is 'wrap'; expected one of 'drop'", mode="wrap"),
 )
-_COMPLEX_DATA = InvalidCall(
-    "complex", _segment(data=_D.astype(np.complex64)), TypeError, "data has dtype complex64"
-)
+_COMPLEX_DATA = _segment("complex", TypeError, "data has dtype complex64", data=_D.astype(np.complex64))
 
 segment_sum = OperatorCases(
     _NUMBERS,

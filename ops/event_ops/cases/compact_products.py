@@ -203,12 +203,10 @@ def _moved(call: Call, outs: Outs) -> int:
 def _misshapen(wrong: Callable[..., Any], **short: Any) -> tuple[InvalidCall, ...]:
     """Return calls whose matrix, or whose operand `short`, does not fit."""
     return (
-        InvalidCall("signed", wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
-        InvalidCall(
-            "scales", wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"
-        ),
-        InvalidCall("short-indptr", wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-        InvalidCall("orientation", wrong(**short), ValueError, "it fits transpose=True"),
+        wrong("signed", TypeError, "entries has dtype int32", entries=np.zeros(3, np.int32)),
+        wrong("scales", ValueError, r"scale has shape \(3,\).*one per row", scale=np.ones(3, "f")),
+        wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+        wrong("orientation", ValueError, "it fits transpose=True", **short),
     )
 
 
@@ -217,25 +215,20 @@ compact_matvec = OperatorCases(
     DTYPES,
     _CASES,
     (
-        InvalidCall(
-            "wide-parts",
-            _wrong(indptr=np.array([[0, 1, 3]])),
-            ValueError,
-            r"indptr has shape \(1, 3\).*\(3,\)",
-        ),
-        InvalidCall(
+        _wrong("wide-parts", ValueError, r"indptr has shape \(1, 3\).*\(3,\)", indptr=np.array([[0, 1, 3]])),
+        _wrong(
             "narrow",
-            _wrong(entries=np.zeros(3, np.uint16), v=np.ones(70_000, "f"), shape=(2, 70_000)),
             ValueError,
             "in 1 part of the columns; expected at most 65536.*make 2 parts or more",
+            entries=np.zeros(3, np.uint16),
+            v=np.ones(70_000, "f"),
+            shape=(2, 70_000),
         ),
-        InvalidCall("half", _wrong(scale=np.float16(1)), TypeError, "scale has dtype float16"),
-        InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
-        InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and scale.*cast"),
-        InvalidCall("flat", _wrong(entries=np.zeros((3, 1), np.uint32)), ValueError, "entries has 2 dim"),
-        InvalidCall(
-            "columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns.*csr_matvec"
-        ),
+        _wrong("half", TypeError, "scale has dtype float16", scale=np.float16(1)),
+        _wrong("float-indptr", TypeError, "indptr has dtype", indptr=np.zeros(3, "f")),
+        _wrong("mixed", TypeError, "v has dtype int32 and scale.*cast", v=np.ones(4, np.int32)),
+        _wrong("flat", ValueError, "entries has 2 dim", entries=np.zeros((3, 1), np.uint32)),
+        _wrong("columns", ValueError, "at most 2147483648 columns.*csr_matvec", shape=(2, 2**31 + 1)),
         *_misshapen(_wrong, v=np.ones(2, "f")),
     ),
     ROUNDING,
@@ -247,15 +240,11 @@ compact_event_matvec = OperatorCases(
     DTYPES,
     _EVENT_CASES,
     (
-        InvalidCall("integer", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
-        InvalidCall(
-            "integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"
-        ),
-        InvalidCall(
-            "encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"
-        ),
-        InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
-        InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+        _wrong("integer", TypeError, "scale has dtype int32", scale=np.int32(1)),
+        _wrong("integer-events", TypeError, "int32.*encoding='counts'", events=np.ones(4, np.int32)),
+        _wrong("encoding", ValueError, "encoding is 'index'; expected 'flags'", encoding="index"),
+        _wrong("mixed", TypeError, "events has dtype float16", events=np.ones(4, np.float16)),
+        _wrong("columns", ValueError, "at most 2147483648 columns", shape=(2, 2**31 + 1)),
         *_misshapen(_wrong, events=np.ones(2, bool)),
     ),
     ROUNDING,

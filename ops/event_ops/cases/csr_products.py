@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, InvalidCall
+from event_ops.cases import Arguments, InvalidCall, Wrong
 from event_ops.cases.draw import Draw, Make, Shape, drawn
 from event_ops.cases.matrices import lead_astray
 
@@ -93,6 +92,6 @@ _WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
-def invalid_matrices(wrong: Callable[..., Callable[[], Arguments]], names: str) -> list[InvalidCall]:
+def invalid_matrices(wrong: Wrong, names: str) -> list[InvalidCall]:
     """Return the named calls, which are wrong in a matrix of 3 entries; `wrong` is that of `changes_to`."""
-    return [InvalidCall(name, wrong(**_WRONG[name][0]), *_WRONG[name][1:]) for name in names.split()]
+    return [wrong(name, *_WRONG[name][1:], **_WRONG[name][0]) for name in names.split()]

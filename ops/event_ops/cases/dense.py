@@ -51,20 +51,16 @@ def wrong_calls(n: int | None = None) -> tuple[InvalidCall, ...]:
         return np.ones((neurons,) if n is None else (neurons, n), dtype)
 
     wrong = changes_to({"weights": weights, "events": ones(3)})
-    short, per_row = (
-        wrong(events=ones(4), transpose=True),
-        "one element per row" if n is None else "one row per row",
-    )
+    per_row = "one element per row" if n is None else "one row per row"
     calls = (
-        InvalidCall("integer", wrong(weights=weights.astype("i")), TypeError, "weights has dtype int32"),
-        InvalidCall("integer-events", wrong(events=ones(3, np.int32)), TypeError, "events has dtype int32"),
-        InvalidCall("mixed", wrong(events=ones(3, np.float16)), TypeError, "events has dtype float16"),
-        InvalidCall("flat", wrong(weights=weights[0]), ValueError, "weights has 1 dimensions"),
-        InvalidCall("orientation", wrong(events=ones(2)), ValueError, "it fits transpose=True"),
-        InvalidCall("short", short, ValueError, per_row),
+        wrong("integer", TypeError, "weights has dtype int32", weights=weights.astype("i")),
+        wrong("integer-events", TypeError, "events has dtype int32", events=ones(3, np.int32)),
+        wrong("mixed", TypeError, "events has dtype float16", events=ones(3, np.float16)),
+        wrong("flat", ValueError, "weights has 1 dimensions", weights=weights[0]),
+        wrong("orientation", ValueError, "it fits transpose=True", events=ones(2)),
+        wrong("short", ValueError, per_row, events=ones(4), transpose=True),
     )
-    vector = wrong(events=np.ones(3, bool))
-    of_matrix = InvalidCall("vector", vector, ValueError, "events has 1 dim.*call the matvec")
+    of_matrix = wrong("vector", ValueError, "events has 1 dim.*call the matvec", events=np.ones(3, bool))
     return calls if n is None else (*calls, of_matrix)
 
 

@@ -139,10 +139,10 @@ def _moved(call: Call, outs: Outs) -> int:
 def _misshapen(wrong: Callable[..., Any], **short: Any) -> tuple[InvalidCall, ...]:
     """Return calls whose shapes do not fit; `short` is an operand that fits the transpose."""
     return (
-        InvalidCall("short-data", wrong(data=np.ones((2, 2), "f")), ValueError, r"data has shape \(2, 2\)"),
-        InvalidCall("flat", wrong(indices=np.zeros(6, np.int32)), ValueError, "indices has 1 dim"),
-        InvalidCall("rows", wrong(shape=(3, 4)), ValueError, r"expected \(3, 3\): one row per row of shape"),
-        InvalidCall("orientation", wrong(**short), ValueError, "it fits transpose=True"),
+        wrong("short-data", ValueError, r"data has shape \(2, 2\)", data=np.ones((2, 2), "f")),
+        wrong("flat", ValueError, "indices has 1 dim", indices=np.zeros(6, np.int32)),
+        wrong("rows", ValueError, r"expected \(3, 3\): one row per row of shape", shape=(3, 4)),
+        wrong("orientation", ValueError, "it fits transpose=True", **short),
     )
 
 
@@ -151,15 +151,16 @@ ell_matvec = OperatorCases(
     DTYPES,
     _CASES,
     (
-        InvalidCall(
+        _wrong(
             "half",
-            _wrong(data=np.ones((2, 3), np.float16), v=np.ones(4, np.float16)),
             TypeError,
             "v has dtype float16; expected float32.*cast",
+            data=np.ones((2, 3), np.float16),
+            v=np.ones(4, np.float16),
         ),
-        InvalidCall("float-indices", _wrong(indices=np.zeros((2, 3), "f")), TypeError, "indices has dtype"),
-        InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-        InvalidCall("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions"),
+        _wrong("float-indices", TypeError, "indices has dtype", indices=np.zeros((2, 3), "f")),
+        _wrong("mixed", TypeError, "v has dtype int32 and data.*cast", v=np.ones(4, np.int32)),
+        _wrong("one-weight", ValueError, "data has 0 dimensions", data=np.float32(1)),
         *_misshapen(_wrong, v=np.ones(2, "f")),
     ),
     ROUNDING,
@@ -171,8 +172,8 @@ ell_event_matvec = OperatorCases(
     DTYPES,
     _EVENT_CASES,
     (
-        InvalidCall("integer", _wrong(data=np.ones((2, 3), np.int32)), TypeError, "data has dtype int32"),
-        InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "events has dtype int"),
+        _wrong("integer", TypeError, "data has dtype int32", data=np.ones((2, 3), np.int32)),
+        _wrong("integer-events", TypeError, "events has dtype int", events=np.ones(4, np.int32)),
         *_misshapen(_wrong, events=np.ones(2, bool)),
     ),
     ROUNDING,

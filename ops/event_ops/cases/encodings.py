@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, InvalidCall, OperatorCases, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, OperatorCases, benchmark, changes_to
 from event_ops.cases.draw import Draw, drawn
 
 
@@ -35,8 +35,8 @@ pack_events = OperatorCases(
         *_RARE,
     ),
     (
-        InvalidCall("float", _flag(events=np.zeros(4, np.float32)), TypeError, "events has dtype float32"),
-        InvalidCall("grid", _flag(events=np.zeros((4, 2), bool)), ValueError, "events has 2 dimensions"),
+        _flag("float", TypeError, "events has dtype float32", events=np.zeros(4, np.float32)),
+        _flag("grid", ValueError, "events has 2 dimensions", events=np.zeros((4, 2), bool)),
     ),
     EXACT,
 )
@@ -53,12 +53,12 @@ unpack_events = OperatorCases(
         *(benchmark(name, _words(size)) for name, size in _SIZES),
     ),
     (
-        InvalidCall("signed", _word(words=np.zeros(2, np.int32)), TypeError, "words has dtype int32"),
-        InvalidCall("fraction", _word(n=40.0), TypeError, "float"),
-        InvalidCall("negative", _word(words=np.zeros(0, np.uint32), n=-1), ValueError, "n is -1"),
-        InvalidCall("short", _word(words=np.zeros(1, np.uint32)), ValueError, r"expected \(2,\).*n=40"),
-        InvalidCall("long", _word(words=np.zeros(3, np.uint32)), ValueError, r"words has shape \(3,\)"),
-        InvalidCall("grid", _word(words=np.zeros((2, 2), np.uint32)), ValueError, "words has 2 dimensions"),
+        _word("signed", TypeError, "words has dtype int32", words=np.zeros(2, np.int32)),
+        _word("fraction", TypeError, "float", n=40.0),
+        _word("negative", ValueError, "n is -1", words=np.zeros(0, np.uint32), n=-1),
+        _word("short", ValueError, r"expected \(2,\).*n=40", words=np.zeros(1, np.uint32)),
+        _word("long", ValueError, r"words has shape \(3,\)", words=np.zeros(3, np.uint32)),
+        _word("grid", ValueError, "words has 2 dimensions", words=np.zeros((2, 2), np.uint32)),
     ),
     EXACT,
 )
@@ -82,10 +82,10 @@ spike_compact = OperatorCases(
         *_RARE,
     ),
     (
-        InvalidCall("float", _spikes(spikes=np.zeros(4, np.float32)), TypeError, "spikes has dtype float32"),
-        InvalidCall("grid", _spikes(spikes=np.zeros((4, 2), bool)), ValueError, "spikes has 2 dimensions"),
-        InvalidCall("negative", _spikes(capacity=-1), ValueError, "capacity is -1"),
-        InvalidCall("fraction", _spikes(capacity=2.5), TypeError, "float"),
+        _spikes("float", TypeError, "spikes has dtype float32", spikes=np.zeros(4, np.float32)),
+        _spikes("grid", ValueError, "spikes has 2 dimensions", spikes=np.zeros((4, 2), bool)),
+        _spikes("negative", ValueError, "capacity is -1", capacity=-1),
+        _spikes("fraction", TypeError, "float", capacity=2.5),
     ),
     EXACT,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from event_ops.cases import Arguments, InvalidCall
+from event_ops.cases import InvalidCall, Wrong
 from event_ops.cases.bench import Call, Outs, active_counts, initial_sums, size
 from event_ops.cases.draw import Draw, Shape
 
@@ -37,31 +35,23 @@ def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
     return ids
 
 
-def invalid_histories(wrong: Callable[..., Callable[[], Arguments]]) -> tuple[InvalidCall, ...]:
+def invalid_histories(wrong: Wrong) -> tuple[InvalidCall, ...]:
     """Return calls that are wrong in a history of (3, 2) flags, its slot or the initial sums of 4 columns."""
     return (
-        InvalidCall("integer", wrong(history=np.ones((3, 2), "b")), TypeError, "history has dtype int8"),
-        InvalidCall(
-            "other-float", wrong(history=np.ones((3, 2), "e")), TypeError, "history has dtype float16"
-        ),
-        InvalidCall(
-            "words", wrong(history=np.ones((3, 1), "i"), encoding="bits"), TypeError, "expected uint32"
-        ),
-        InvalidCall("ids", wrong(encoding="ids"), TypeError, "history has dtype bool; expected int32"),
-        InvalidCall("flat-ids", wrong(encoding="ids", history=np.ones(3, "i")), ValueError, "1 dimensions"),
-        InvalidCall(
-            "coding", wrong(encoding="words"), ValueError, "encoding is 'words'; expected 'flags', 'count"
-        ),
-        InvalidCall("flat-history", wrong(history=np.ones(6, bool)), ValueError, "history has 1 dimensions"),
-        InvalidCall("no-slots", wrong(history=np.ones((0, 2), bool)), ValueError, "at least one slot"),
-        InvalidCall(
-            "wide", wrong(history=np.ones((3, 5), bool)), ValueError, r"expected \(3, 2\): slots, and the"
-        ),
-        InvalidCall("float-slot", wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-        InvalidCall("narrow-slot", wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
-        InvalidCall("slots", wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
-        InvalidCall("initial", wrong(initial=np.ones(3, "f")), ValueError, r"initial has shape \(3,\)"),
-        InvalidCall("whole-initial", wrong(initial=np.ones(4, "i")), TypeError, "initial has dtype int32"),
+        wrong("integer", TypeError, "history has dtype int8", history=np.ones((3, 2), "b")),
+        wrong("other-float", TypeError, "history has dtype float16", history=np.ones((3, 2), "e")),
+        wrong("words", TypeError, "expected uint32", history=np.ones((3, 1), "i"), encoding="bits"),
+        wrong("ids", TypeError, "history has dtype bool; expected int32", encoding="ids"),
+        wrong("flat-ids", ValueError, "1 dimensions", encoding="ids", history=np.ones(3, "i")),
+        wrong("coding", ValueError, "encoding is 'words'; expected 'flags', 'count", encoding="words"),
+        wrong("flat-history", ValueError, "history has 1 dimensions", history=np.ones(6, bool)),
+        wrong("no-slots", ValueError, "at least one slot", history=np.ones((0, 2), bool)),
+        wrong("wide", ValueError, r"expected \(3, 2\): slots, and the", history=np.ones((3, 5), bool)),
+        wrong("float-slot", TypeError, "slot has dtype float32", slot=np.float32(1)),
+        wrong("narrow-slot", TypeError, "slot has dtype int8", slot=np.int8(1)),
+        wrong("slots", ValueError, r"slot has shape \(3,\)", slot=np.zeros(3, np.int32)),
+        wrong("initial", ValueError, r"initial has shape \(3,\)", initial=np.ones(3, "f")),
+        wrong("whole-initial", TypeError, "initial has dtype int32", initial=np.ones(4, "i")),
     )
 
 

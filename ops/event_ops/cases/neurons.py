@@ -94,15 +94,16 @@ class Population(NamedTuple):
     def invalid_conductances(self, last: str) -> tuple[InvalidCall, ...]:
         """Return the wrong calls of neurons with conductances, of which `last` is one that is 0-d."""
         short, positive = ("refractory", "V_th", "I_e", "tau_syn_in"), ("tau_syn_ex", "C_m", "g_L", "dt")
-        one = self.wrong(**{last: np.zeros((), np.float32)})
+        name, one = f"one-{last.removesuffix('_in')}", {last: np.zeros((), np.float32)}
         return (
             *self.invalid_calls(mixed="g_ex", short=short, positive=positive),
-            InvalidCall(f"one-{last.removesuffix('_in')}", one, ValueError, rf"{last} has shape \(\)"),
+            self.wrong(name, ValueError, rf"{last} has shape \(\)", **one),
         )
 
-    def wrong(self, **changes: Any) -> Callable[[], Arguments]:
-        """Return the `make` of a call of three neurons that is right but for these arguments."""
-        return changes_to(dict.fromkeys(self.states, np.zeros(3, np.float32)), **self.parameters)(**changes)
+    def wrong(self, name: str, error: type[Exception], match: str, /, **changes: Any) -> InvalidCall:
+        """Return a call of three neurons that is right but for these arguments."""
+        right = changes_to(dict.fromkeys(self.states, np.zeros(3, np.float32)), **self.parameters)
+        return right(name, error, match, **changes)
 
     def invalid_calls(
         self, *, mixed: str = "", short: Sequence[str] = (), positive: Sequence[str] = ()
@@ -115,18 +116,20 @@ class Population(NamedTuple):
             positive: parameters that are 0 and must not be.
         """
         integers, two = np.zeros(3, np.int32), np.ones(2, np.float32)
-        wrong: list[tuple[str, dict[str, Any], type[Exception], str]]
-        wrong = [("integer", {"V_m": integers}, TypeError, "V_m has dtype int32")]
+        calls = [self.wrong("integer", TypeError, "V_m has dtype int32", V_m=integers)]
         if mixed:
-            wrong.append(("mixed", {mixed: integers}, TypeError, f"{mixed} has dtype int32 and V_m"))
+            calls.append(
+                self.wrong("mixed", TypeError, f"{mixed} has dtype int32 and V_m", **{mixed: integers})
+            )
         for name in short:
-            wrong.append((f"short-{name}", {name: two}, ValueError, rf"{name}( or dt)? has shape \(2,\)"))
+            text = rf"{name}( or dt)? has shape \(2,\)"
+            calls.append(self.wrong(f"short-{name}", ValueError, text, **{name: two}))
         for name in positive:
-            wrong.append((f"{name}-zero", {name: 0.0}, ValueError, f"{name} is or contains 0.0"))
+            calls.append(self.wrong(f"{name}-zero", ValueError, f"{name} is or contains 0.0", **{name: 0.0}))
         if "t_ref" in self.parameters:
-            wrong.append(("t_ref-negative", {"t_ref": -1.0}, ValueError, "t_ref is or contains -1.0"))
-        wrong.append(("surrogate", {"surrogate": "atan"}, TypeError, "surrogate is 'atan'; expected None or"))
-        return tuple(InvalidCall(name, self.wrong(**by), error, text) for name, by, error, text in wrong)
+            calls.append(self.wrong("t_ref-negative", ValueError, "t_ref is or contains -1.0", t_ref=-1.0))
+        surrogate = "surrogate is 'atan'; expected None or"
+        return *calls, self.wrong("surrogate", TypeError, surrogate, surrogate="atan")
 
 
 @drawn

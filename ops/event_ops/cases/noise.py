@@ -63,33 +63,33 @@ def _invalid_calls(base: str, scale: str) -> tuple[InvalidCall, ...]:
         {base: np.zeros(3, "f"), scale: np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}
     )
     return (
-        InvalidCall("half", wrong(**{base: np.zeros(3, np.float16)}), TypeError, f"{base} has dtype float16"),
-        InvalidCall("whole", wrong(**{base: np.zeros(3, np.int32)}), TypeError, f"{base} has dtype int32"),
-        InvalidCall(
+        wrong("half", TypeError, f"{base} has dtype float16", **{base: np.zeros(3, np.float16)}),
+        wrong("whole", TypeError, f"{base} has dtype int32", **{base: np.zeros(3, np.int32)}),
+        wrong(
             f"short-{scale}",
-            wrong(**{scale: np.ones(2, "f")}),
             ValueError,
             r"has shape \(\d,\); expected \(\) or \(\d,\)",
+            **{scale: np.ones(2, "f")},
         ),
-        InvalidCall(
+        wrong(
             "grid",
-            wrong(**{base: np.zeros((3, 1), "f")}),
             ValueError,
             rf"{base} has shape \(3, 1\); expected \(\) or",
+            **{base: np.zeros((3, 1), "f")},
         ),
-        InvalidCall(
+        wrong(
             "no-size",
-            wrong(**{base: 0.5}),
             ValueError,
             f"{base} and {scale} are single numbers; expected one of them as",
+            **{base: 0.5},
         ),
-        InvalidCall("float-step", wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
-        InvalidCall("steps", wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-        InvalidCall("seeds", wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-        InvalidCall("float-first", wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
-        InvalidCall("negative-first", wrong(first=-1), ValueError, "first is -1, for 3 neurons"),
-        InvalidCall("fourth-stream", wrong(stream=4), ValueError, "stream is 4; expected 0 to 3"),
-        InvalidCall("array-stream", wrong(stream=np.int32(1)), TypeError, "expected a Python int"),
+        wrong("float-step", TypeError, "step has dtype float32", step=np.float32(1)),
+        wrong("steps", ValueError, r"step has shape \(2,\)", step=np.ones(2, np.int32)),
+        wrong("seeds", ValueError, r"seed has shape \(1,\)", seed=np.ones(1, np.int32)),
+        wrong("float-first", TypeError, "first has dtype float32", first=np.float32(1)),
+        wrong("negative-first", ValueError, "first is -1, for 3 neurons", first=-1),
+        wrong("fourth-stream", ValueError, "stream is 4; expected 0 to 3", stream=4),
+        wrong("array-stream", TypeError, "expected a Python int", stream=np.int32(1)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
+from event_ops.cases import Arguments, Case, InvalidCall, Rounding, Wrong, changes_to
 from event_ops.cases.draw import Draw, Make, Shape, drawn
 
 DTYPES = ("float32", "float64")
@@ -54,24 +54,18 @@ def wrong_numbers(operand: str, n: int | None = None) -> tuple[InvalidCall, ...]
     )
     turned = {operand: np.ones(_extent(2, n), "f")}
     return (
-        InvalidCall("half", wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
-        InvalidCall(
-            "mixed", wrong(**{operand: right.astype("i")}), TypeError, f"{operand} has dtype int32 and weight"
-        ),
-        InvalidCall("float-seed", wrong(seed=np.float32(1)), TypeError, "seed has dtype float32"),
-        InvalidCall("seeds", wrong(seed=np.ones(2, np.int32)), ValueError, "seed has shape.*jax.vmap"),
-        InvalidCall(
-            "pair", wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\).*one weight"
-        ),
-        InvalidCall("one", wrong(distribution="normal"), ValueError, r"expected \(2,\): normal: \(mean"),
-        InvalidCall(
-            "poisson", wrong(distribution="poisson"), ValueError, "'poisson'; expected 'constant' or"
-        ),
-        InvalidCall("percent", wrong(prob=5), ValueError, r"prob is 5; expected a probability, in \[0, 1\]"),
-        InvalidCall("nan", wrong(prob=float("nan")), ValueError, "prob is nan"),
-        InvalidCall("prob-array", wrong(prob=np.ones(1)), TypeError, "expected a number known when"),
-        InvalidCall("orientation", wrong(**turned), ValueError, "it fits transpose=True"),
-        InvalidCall("shape", wrong(shape=(2, 2**31)), ValueError, "at most 2147479552 rows and columns"),
+        wrong("half", TypeError, "float16.*32 or 64 bits", weight=np.float16(1)),
+        wrong("mixed", TypeError, f"{operand} has dtype int32 and weight", **{operand: right.astype("i")}),
+        wrong("float-seed", TypeError, "seed has dtype float32", seed=np.float32(1)),
+        wrong("seeds", ValueError, "seed has shape.*jax.vmap", seed=np.ones(2, np.int32)),
+        wrong("pair", ValueError, r"weight has shape \(2,\).*one weight", weight=np.ones(2, "f")),
+        wrong("one", ValueError, r"expected \(2,\): normal: \(mean", distribution="normal"),
+        wrong("poisson", ValueError, "'poisson'; expected 'constant' or", distribution="poisson"),
+        wrong("percent", ValueError, r"prob is 5; expected a probability, in \[0, 1\]", prob=5),
+        wrong("nan", ValueError, "prob is nan", prob=float("nan")),
+        wrong("prob-array", TypeError, "expected a number known when", prob=np.ones(1)),
+        wrong("orientation", ValueError, "it fits transpose=True", **turned),
+        wrong("shape", ValueError, "at most 2147479552 rows and columns", shape=(2, 2**31)),
         *_vector_for_matrix(wrong, operand, np.ones(4, "f"), n),
     )
 
@@ -82,16 +76,15 @@ def wrong_events(n: int | None = None) -> tuple[InvalidCall, ...]:
     wrong = changes_to(
         {"weight": np.float32(1), "seed": np.uint32(1), "events": right}, prob=0.5, shape=(2, 4)
     )
-    integers = wrong(weight=np.ones(2, np.int32), distribution="uniform")
     per_column = "one element per column" if n is None else "one row per column"
     return (
-        InvalidCall("half", wrong(weight=np.float16(1)), TypeError, "float16.*32 or 64 bits"),
-        InvalidCall("integer-events", wrong(events=right.astype("i")), TypeError, "events has dtype int"),
-        InvalidCall("mixed", integers, TypeError, "weight has dtype int32"),
-        InvalidCall("seeds", wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-        InvalidCall("negative-prob", wrong(prob=-0.1), ValueError, "prob is -0.1"),
-        InvalidCall("orientation", wrong(events=right[:2]), ValueError, "it fits transpose=True"),
-        InvalidCall("short-events", wrong(events=right[:3]), ValueError, per_column),
+        wrong("half", TypeError, "float16.*32 or 64 bits", weight=np.float16(1)),
+        wrong("integer-events", TypeError, "events has dtype int", events=right.astype("i")),
+        wrong("mixed", TypeError, "weight has dtype int32", weight=np.ones(2, "i"), distribution="uniform"),
+        wrong("seeds", ValueError, r"seed has shape \(1,\)", seed=np.ones(1, np.int32)),
+        wrong("negative-prob", ValueError, "prob is -0.1", prob=-0.1),
+        wrong("orientation", ValueError, "it fits transpose=True", events=right[:2]),
+        wrong("short-events", ValueError, per_column, events=right[:3]),
         *_vector_for_matrix(wrong, "events", np.ones(4, bool), n),
     )
 
@@ -100,11 +93,7 @@ def _extent(size: int, n: int | None) -> tuple[int, ...]:
     return (size,) if n is None else (size, n)
 
 
-def _vector_for_matrix(
-    wrong: Callable[..., Callable[[], Arguments]], operand: str, vector: np.ndarray, n: int | None
-) -> list[InvalidCall]:
+def _vector_for_matrix(wrong: Wrong, operand: str, vector: np.ndarray, n: int | None) -> list[InvalidCall]:
     """Return the call of a product with a matrix that has a vector instead."""
-    call = InvalidCall(
-        "vector", wrong(**{operand: vector}), ValueError, f"{operand} has 1 dim.*call the matvec"
-    )
+    call = wrong("vector", ValueError, f"{operand} has 1 dim.*call the matvec", **{operand: vector})
     return [] if n is None else [call]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.neurons import Population, gamma, held, neurons, with_array
 from event_ops.surrogate import triangular
@@ -65,14 +65,10 @@ CASES = (
 wrong = POPULATION.wrong
 INVALID_CALLS = (
     *POPULATION.invalid_calls(mixed="w", short=("refractory", "a"), positive=("Delta_T", "tau_w")),
-    InvalidCall(
-        "overflow", wrong(Delta_T=0.5), ValueError, r"V_th\) / Delta_T is or contains 100.8; expected"
-    ),
-    InvalidCall("no-substep", wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    InvalidCall("half-substep", wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
-    InvalidCall(
-        "count-surrogate", wrong(count=True, surrogate=triangular()), TypeError, "count=True with surr"
-    ),
+    wrong("overflow", ValueError, r"V_th\) / Delta_T is or contains 100.8; expected", Delta_T=0.5),
+    wrong("no-substep", ValueError, "substeps is 0; expected an integer >= 1", substeps=0),
+    wrong("half-substep", TypeError, "substeps is 0.5; expected an integer", substeps=0.5),
+    wrong("count-surrogate", TypeError, "count=True with surr", count=True, surrogate=triangular()),
 )
 
 

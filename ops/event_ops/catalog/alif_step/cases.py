@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, held, neurons, normal, uniform, with_array
 from event_ops.cases.operations import neuron_step
@@ -29,12 +29,7 @@ ADAPTIVE: dict[str, Any] = {
     "t_ref": 5.0,
     "dt": 0.1,
 }
-STATES = {
-    "V_m": uniform(-60, -46),
-    "refractory": held(50),
-    "a": uniform(0, 4),
-    "I_syn": normal(0, 20),
-}
+STATES = {"V_m": uniform(-60, -46), "refractory": held(50), "a": uniform(0, 4), "I_syn": normal(0, 20)}
 POPULATION = Population(ADAPTIVE, STATES, spread=0.05)
 
 CASES = (
@@ -52,16 +47,9 @@ CASES = (
 
 INVALID_CALLS = (
     *POPULATION.invalid_calls(mixed="a", short=("jump", "a", "beta"), positive=("tau_a",)),
-    InvalidCall(
-        "method", POPULATION.wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"
-    ),
-    InvalidCall(
-        "surrogate-class", POPULATION.wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"
-    ),
+    POPULATION.wrong("method", ValueError, "method is 'rk4'; expected one of 'exact'", method="rk4"),
+    POPULATION.wrong("surrogate-class", TypeError, r"call it, triangular\(\)", surrogate=triangular),
 )
 
 # As in `lif_step`; a decays, and where a neuron is free, the threshold takes two and a the spike.
-BENCH = Bench(
-    carried={0: 0, 1: 1, 2: 2},
-    operations=neuron_step(free=9, held=4, inputs=("I_syn", "jump")),
-)
+BENCH = Bench(carried={0: 0, 1: 1, 2: 2}, operations=neuron_step(free=9, held=4, inputs=("I_syn", "jump")))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, rows_of
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.histories import around_arrivals, drawn_history, invalid_histories, listed, recent_events
@@ -154,18 +154,14 @@ _wrong = changes_to(
 
 INVALID_CALLS = (
     *invalid_histories(_wrong),
-    InvalidCall("signed", _wrong(entries=np.zeros(3, np.int32)), TypeError, "entries has dtype int32"),
-    InvalidCall("whole-scale", _wrong(scale=np.int32(1)), TypeError, "scale has dtype int32"),
-    InvalidCall("scales", _wrong(scale=np.ones(3, "f")), ValueError, r"scale has shape \(3,\).*one per row"),
-    InvalidCall(
-        "by-neuron", _wrong(indptr=np.array([[0, 1, 3]])), ValueError, r"indptr has shape \(1, 3\).*slots"
-    ),
-    InvalidCall("no-parts", _wrong(indptr=np.zeros((0, 7), int)), ValueError, r"indptr has shape \(0, 7\)"),
-    InvalidCall(
-        "starts", _wrong(starts=np.array([0, 2, 4])), ValueError, r"starts has shape \(3,\).*each of 1 parts"
-    ),
-    InvalidCall("float-starts", _wrong(starts=np.array([0.0, 4.0])), TypeError, "starts has dtype float"),
-    InvalidCall("columns", _wrong(shape=(2, 2**31 + 1)), ValueError, "at most 2147483648 columns"),
+    _wrong("signed", TypeError, "entries has dtype int32", entries=np.zeros(3, np.int32)),
+    _wrong("whole-scale", TypeError, "scale has dtype int32", scale=np.int32(1)),
+    _wrong("scales", ValueError, r"scale has shape \(3,\).*one per row", scale=np.ones(3, "f")),
+    _wrong("by-neuron", ValueError, r"indptr has shape \(1, 3\).*slots", indptr=np.array([[0, 1, 3]])),
+    _wrong("no-parts", ValueError, r"indptr has shape \(0, 7\)", indptr=np.zeros((0, 7), int)),
+    _wrong("starts", ValueError, r"starts has shape \(3,\).*each of 1 parts", starts=np.array([0, 2, 4])),
+    _wrong("float-starts", TypeError, "starts has dtype float", starts=np.array([0.0, 4.0])),
+    _wrong("columns", ValueError, "at most 2147483648 columns", shape=(2, 2**31 + 1)),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, rows_of
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
@@ -122,11 +122,9 @@ _wrong = changes_to(
 
 INVALID_CALLS = (
     *invalid_histories(_wrong),
-    InvalidCall("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    InvalidCall(
-        "by-neuron", _wrong(indptr=np.array([0, 1, 3])), ValueError, r"expected \(7,\): rows \* slots"
-    ),
-    InvalidCall("short-data", _wrong(data=np.ones(2, np.float32)), ValueError, r"data has shape \(2,\)"),
+    _wrong("mixed", TypeError, "data has dtype int32", data=np.ones(3, np.int32)),
+    _wrong("by-neuron", ValueError, r"expected \(7,\): rows \* slots", indptr=np.array([0, 1, 3])),
+    _wrong("short-data", ValueError, r"data has shape \(2,\)", data=np.ones(2, np.float32)),
 )
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, inside, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.float16_storage import stored_as
@@ -104,20 +104,18 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(buffer=np.ones((3, 4), np.int32)), TypeError, "buffer has dtype int32"),
-    InvalidCall("mixed", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    InvalidCall("integer-spikes", _wrong(spikes=np.ones(2, np.int8)), TypeError, "spikes has dtype int8"),
-    InvalidCall("float-delays", _wrong(delays=1.5), TypeError, "delays has dtype float"),
-    InvalidCall("float-slot", _wrong(slot=np.float32(1)), TypeError, "slot has dtype float32"),
-    InvalidCall("narrow-slot", _wrong(slot=np.int8(1)), TypeError, "slot has dtype int8"),
-    InvalidCall("slots", _wrong(slot=np.zeros(3, np.int32)), ValueError, r"slot has shape \(3,\)"),
-    InvalidCall("short-delays", _wrong(delays=np.ones(2, np.int32)), ValueError, r"delays has shape \(2,\)"),
-    InvalidCall("flat", _wrong(buffer=np.ones(4, "f")), ValueError, "buffer has 1 dimensions"),
-    InvalidCall(
-        "narrow", _wrong(buffer=np.ones((3, 5), "f")), ValueError, r"expected \(3, 4\): slots, and one"
-    ),
-    InvalidCall("no-slots", _wrong(buffer=np.ones((0, 4), "f")), ValueError, "at least one slot"),
-    InvalidCall("short-spikes", _wrong(spikes=np.ones(4, bool)), ValueError, "one element per row"),
+    _wrong("integer", TypeError, "buffer has dtype int32", buffer=np.ones((3, 4), np.int32)),
+    _wrong("mixed", TypeError, "data has dtype int32", data=np.ones(3, np.int32)),
+    _wrong("integer-spikes", TypeError, "spikes has dtype int8", spikes=np.ones(2, np.int8)),
+    _wrong("float-delays", TypeError, "delays has dtype float", delays=1.5),
+    _wrong("float-slot", TypeError, "slot has dtype float32", slot=np.float32(1)),
+    _wrong("narrow-slot", TypeError, "slot has dtype int8", slot=np.int8(1)),
+    _wrong("slots", ValueError, r"slot has shape \(3,\)", slot=np.zeros(3, np.int32)),
+    _wrong("short-delays", ValueError, r"delays has shape \(2,\)", delays=np.ones(2, np.int32)),
+    _wrong("flat", ValueError, "buffer has 1 dimensions", buffer=np.ones(4, "f")),
+    _wrong("narrow", ValueError, r"expected \(3, 4\): slots, and one", buffer=np.ones((3, 5), "f")),
+    _wrong("no-slots", ValueError, "at least one slot", buffer=np.ones((0, 4), "f")),
+    _wrong("short-spikes", ValueError, "one element per row", spikes=np.ones(4, bool)),
 )
 
 

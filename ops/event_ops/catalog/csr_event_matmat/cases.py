@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, permuted, random_event_product
 from event_ops.cases.draw import Draw, Make, Shape, drawn
@@ -70,10 +70,7 @@ CASES = (
     Case("permuted", _permuted(120, 5, False, "float"), differentiable=(DATA, EVENTS), tolerance=20),
     Case("permuted-transposed", _permuted(99, 9, True, "float"), differentiable=(DATA, EVENTS), tolerance=20),
     Case(
-        "permuted-out-of-range",
-        _permuted(90, 3, False, "bool", True),
-        differentiable=(DATA,),
-        tolerance=20,
+        "permuted-out-of-range", _permuted(90, 3, False, "bool", True), differentiable=(DATA,), tolerance=20
     ),
     Case(
         "permuted-out-of-range-transposed",
@@ -108,11 +105,11 @@ _wrong = changes_to(MATRIX_2_4 | {"events": np.ones((4, 5), bool)}, shape=(2, 4)
 
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "integer short-data short-permutation"),
-    InvalidCall("integer-events", _wrong(events=np.ones((4, 5), int)), TypeError, "events has dtype int"),
-    InvalidCall("mixed", _wrong(events=np.ones((4, 5), "e")), TypeError, "events has dtype float16"),
-    InvalidCall("vector", _wrong(events=np.ones(4, bool)), ValueError, "events has 1 dim.*call the matvec"),
-    InvalidCall("orientation", _wrong(events=np.ones((2, 5), bool)), ValueError, "it fits transpose=True"),
-    InvalidCall("short-events", _wrong(events=np.ones((3, 5), bool)), ValueError, "one row per column"),
+    _wrong("integer-events", TypeError, "events has dtype int", events=np.ones((4, 5), int)),
+    _wrong("mixed", TypeError, "events has dtype float16", events=np.ones((4, 5), "e")),
+    _wrong("vector", ValueError, "events has 1 dim.*call the matvec", events=np.ones(4, bool)),
+    _wrong("orientation", ValueError, "it fits transpose=True", events=np.ones((2, 5), bool)),
+    _wrong("short-events", ValueError, "one row per column", events=np.ones((3, 5), bool)),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, out_of_range, permuted, random_event_product
 from event_ops.cases.draw import Draw, drawn, with_bits, with_spike_ids
@@ -173,30 +173,23 @@ _wrong = changes_to(MATRIX_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
 
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "integer short-data short-permutation float-permutation short-indptr"),
-    InvalidCall(
+    _wrong(
         "half",
-        _wrong(data=np.ones(3, np.float16), events=np.ones(4, np.float16)),
         TypeError,
         "events has dtype float16",
+        data=np.ones(3, np.float16),
+        events=np.ones(4, np.float16),
     ),
-    InvalidCall("integer-events", _wrong(events=np.ones(4, np.int32)), TypeError, "int32.*encoding='counts'"),
-    InvalidCall(
-        "bool-counts", _wrong(encoding="counts"), TypeError, "events has dtype bool; expected integers"
-    ),
-    InvalidCall(
-        "short-counts", _wrong(events=np.ones(2, "u1"), encoding="counts"), ValueError, "it fits transpose"
-    ),
-    InvalidCall("bool-ids", _wrong(encoding="ids"), TypeError, "events has dtype bool; expected int32"),
-    InvalidCall(
-        "words", _wrong(events=np.ones(4, np.uint32), encoding="bits"), ValueError, r"expected \(1,\): bits"
-    ),
-    InvalidCall("encoding", _wrong(encoding="index"), ValueError, "encoding is 'index'; expected 'flags'"),
-    InvalidCall(
-        "grid", _wrong(events=np.ones((4, 1), np.int32), encoding="ids"), ValueError, "has 2 dimensions"
-    ),
-    InvalidCall("mixed", _wrong(events=np.ones(4, np.float16)), TypeError, "events has dtype float16"),
-    InvalidCall("orientation", _wrong(events=np.ones(2, bool)), ValueError, "it fits transpose=True"),
-    InvalidCall("short-events", _wrong(events=np.ones(3, bool)), ValueError, "one element per column"),
+    _wrong("integer-events", TypeError, "int32.*encoding='counts'", events=np.ones(4, np.int32)),
+    _wrong("bool-counts", TypeError, "events has dtype bool; expected integers", encoding="counts"),
+    _wrong("short-counts", ValueError, "it fits transpose", events=np.ones(2, "u1"), encoding="counts"),
+    _wrong("bool-ids", TypeError, "events has dtype bool; expected int32", encoding="ids"),
+    _wrong("words", ValueError, r"expected \(1,\): bits", events=np.ones(4, np.uint32), encoding="bits"),
+    _wrong("encoding", ValueError, "encoding is 'index'; expected 'flags'", encoding="index"),
+    _wrong("grid", ValueError, "has 2 dimensions", events=np.ones((4, 1), np.int32), encoding="ids"),
+    _wrong("mixed", TypeError, "events has dtype float16", events=np.ones(4, np.float16)),
+    _wrong("orientation", ValueError, "it fits transpose=True", events=np.ones(2, bool)),
+    _wrong("short-events", ValueError, "one element per column", events=np.ones(3, bool)),
 )
 
 

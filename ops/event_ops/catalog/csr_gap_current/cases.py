@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.csr_products import invalid_matrices, one_weight
 from event_ops.cases.draw import Draw, drawn
@@ -102,13 +102,11 @@ _wrong = changes_to(_RIGHT, shape=(3, 3))
 
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "float-indices short-data short-indptr shape"),
-    InvalidCall("half", _wrong(data=np.ones(3, np.float16)), TypeError, "data has dtype float16"),
-    InvalidCall(
-        "integers", _wrong(data=np.ones(3, "i"), v=np.ones(3, "i")), TypeError, "data has dtype int32"
-    ),
-    InvalidCall("mixed", _wrong(v=np.ones(3, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    InvalidCall("short-v", _wrong(v=np.ones(2, "f")), ValueError, r"v has shape \(2,\); expected \(3,\)"),
-    InvalidCall("oblong", _wrong(shape=(3, 4)), ValueError, r"shape is \(3, 4\); expected \(n, n\)"),
+    _wrong("half", TypeError, "data has dtype float16", data=np.ones(3, np.float16)),
+    _wrong("integers", TypeError, "data has dtype int32", data=np.ones(3, "i"), v=np.ones(3, "i")),
+    _wrong("mixed", TypeError, "v has dtype int32 and data.*cast", v=np.ones(3, np.int32)),
+    _wrong("short-v", ValueError, r"v has shape \(2,\); expected \(3,\)", v=np.ones(2, "f")),
+    _wrong("oblong", ValueError, r"shape is \(3, 4\); expected \(n, n\)", shape=(3, 4)),
 )
 
 

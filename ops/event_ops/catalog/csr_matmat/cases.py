@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices, one_weight, random_product, sized_product
 from event_ops.cases.draw import Draw, drawn
@@ -79,18 +79,17 @@ _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4
 
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "grid-of-weights short-data"),
-    InvalidCall(
+    _wrong(
         "half",
-        _wrong(data=np.ones(3, np.float16), B=np.ones((4, 5), np.float16)),
         TypeError,
         "B has dtype float16; expected float32.*cast",
+        data=np.ones(3, np.float16),
+        B=np.ones((4, 5), np.float16),
     ),
-    InvalidCall("mixed", _wrong(B=np.ones((4, 5), np.int32)), TypeError, "B has dtype int32 and data.*cast"),
-    InvalidCall("vector", _wrong(B=np.ones(4, "f")), ValueError, r"B has 1 dimensions.*call the matvec"),
-    InvalidCall(
-        "short-B", _wrong(B=np.ones((3, 5), "f")), ValueError, r"expected \(4, 5\): one row per column"
-    ),
-    InvalidCall("orientation", _wrong(B=np.ones((2, 5), "f")), ValueError, "it fits transpose=True"),
+    _wrong("mixed", TypeError, "B has dtype int32 and data.*cast", B=np.ones((4, 5), np.int32)),
+    _wrong("vector", ValueError, r"B has 1 dimensions.*call the matvec", B=np.ones(4, "f")),
+    _wrong("short-B", ValueError, r"expected \(4, 5\): one row per column", B=np.ones((3, 5), "f")),
+    _wrong("orientation", ValueError, "it fits transpose=True", B=np.ones((2, 5), "f")),
 )
 
 

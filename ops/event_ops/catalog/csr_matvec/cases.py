@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import CONFORMANCE, Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import CONFORMANCE, Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import (
     invalid_matrices,
@@ -116,15 +116,16 @@ _wrong = changes_to(MATRIX_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "bool-data float-indices float-indptr grid-of-weights short-data flat"),
     *invalid_matrices(_wrong, "short-indptr reversed shape negative-shape"),
-    InvalidCall(
+    _wrong(
         "half",
-        _wrong(data=np.ones(3, np.float16), v=np.ones(4, np.float16)),
         TypeError,
         "v has dtype float16; expected float32.*cast",
+        data=np.ones(3, np.float16),
+        v=np.ones(4, np.float16),
     ),
-    InvalidCall("mixed", _wrong(v=np.ones(4, np.int32)), TypeError, "v has dtype int32 and data.*cast"),
-    InvalidCall("short-v", _wrong(v=np.ones(3, "f")), ValueError, r"v has shape \(3,\); expected \(4,\)"),
-    InvalidCall("orientation", _wrong(v=np.ones(2, "f")), ValueError, "it fits transpose=True"),
+    _wrong("mixed", TypeError, "v has dtype int32 and data.*cast", v=np.ones(4, np.int32)),
+    _wrong("short-v", ValueError, r"v has shape \(3,\); expected \(4,\)", v=np.ones(3, "f")),
+    _wrong("orientation", ValueError, "it fits transpose=True", v=np.ones(2, "f")),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, entries_of, permutation_of, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
@@ -90,18 +90,14 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4 | {"target": np.ones(2, np.float32), "active": np.ones(2, bool)}, shape=(2, 4))
 
 INVALID_CALLS = (
-    InvalidCall("integers", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    InvalidCall(
-        "one-weight", _wrong(data=np.float32(1)), ValueError, r"data has shape \(\); expected \(3,\)"
-    ),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    InvalidCall("targets", _wrong(target=np.ones(4, "f")), ValueError, r"target has shape \(4,\); expected"),
-    InvalidCall("whole-target", _wrong(target=np.ones(2, np.int32)), TypeError, "target has dtype int32 and"),
-    InvalidCall(
-        "numbers", _wrong(active=np.ones(2, "f")), TypeError, "active has dtype float32; expected bool"
-    ),
-    InvalidCall("flags", _wrong(active=np.ones(4, bool)), ValueError, "one flag per row of shape"),
-    InvalidCall("places", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"),
+    _wrong("integers", TypeError, "data has dtype int32", data=np.ones(3, np.int32)),
+    _wrong("one-weight", ValueError, r"data has shape \(\); expected \(3,\)", data=np.float32(1)),
+    _wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+    _wrong("targets", ValueError, r"target has shape \(4,\); expected", target=np.ones(4, "f")),
+    _wrong("whole-target", TypeError, "target has dtype int32 and", target=np.ones(2, np.int32)),
+    _wrong("numbers", TypeError, "active has dtype float32; expected bool", active=np.ones(2, "f")),
+    _wrong("flags", ValueError, "one flag per row of shape", active=np.ones(4, bool)),
+    _wrong("places", ValueError, r"permutation has shape \(2", permutation=np.arange(2)),
 )
 
 

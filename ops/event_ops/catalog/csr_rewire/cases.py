@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
@@ -75,23 +75,23 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    InvalidCall("numbers", _wrong(rewired=np.ones(3, "f")), TypeError, "rewired has dtype float32; exp"),
-    InvalidCall("short", _wrong(rewired=np.ones(2, bool)), ValueError, r"rewired has shape \(2,\)"),
-    InvalidCall("no-seed", _wrong(seed=None), TypeError, "is given no seed; expected seed and step, to draw"),
-    InvalidCall("neither", _wrong(seed=None, step=None), TypeError, "is given no seed and no step"),
-    InvalidCall(
-        "both", _wrong(targets=np.zeros(3, np.int32)), TypeError, "is given targets and a seed or a s"
-    ),
-    InvalidCall(
+    _wrong("float-indices", TypeError, "indices has dtype float32", indices=np.zeros(3, "f")),
+    _wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+    _wrong("numbers", TypeError, "rewired has dtype float32; exp", rewired=np.ones(3, "f")),
+    _wrong("short", ValueError, r"rewired has shape \(2,\)", rewired=np.ones(2, bool)),
+    _wrong("no-seed", TypeError, "is given no seed; expected seed and step, to draw", seed=None),
+    _wrong("neither", TypeError, "is given no seed and no step", seed=None, step=None),
+    _wrong("both", TypeError, "is given targets and a seed or a s", targets=np.zeros(3, np.int32)),
+    _wrong(
         "short-targets",
-        _wrong(seed=None, step=None, targets=np.zeros(2, np.int32)),
         ValueError,
         r"targets has shape \(2,\)",
+        seed=None,
+        step=None,
+        targets=np.zeros(2, np.int32),
     ),
-    InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-    InvalidCall("too-wide", _wrong(shape=(2, 2**31)), ValueError, "expected at most"),
+    _wrong("steps", ValueError, r"step has shape \(2,\)", step=np.ones(2, np.int32)),
+    _wrong("too-wide", ValueError, "expected at most", shape=(2, 2**31)),
 )
 
 

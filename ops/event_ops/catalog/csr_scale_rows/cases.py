@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, entries_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 
@@ -61,19 +61,18 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("half", _wrong(data=np.ones(3, "e")), TypeError, "data has dtype float16.*32 or 64 bits"),
-    InvalidCall("mixed", _wrong(x=np.ones(2, np.int32)), TypeError, "x has dtype int32 and data"),
-    InvalidCall(
+    _wrong("half", TypeError, "data has dtype float16.*32 or 64 bits", data=np.ones(3, "e")),
+    _wrong("mixed", TypeError, "x has dtype int32 and data", x=np.ones(2, np.int32)),
+    _wrong(
         "events-of-integers",
-        _wrong(data=np.ones(3, "i"), x=np.ones(2, bool)),
         TypeError,
         "data has dtype int32; expected float32 or float64",
+        data=np.ones(3, "i"),
+        x=np.ones(2, bool),
     ),
-    InvalidCall("float-indptr", _wrong(indptr=np.zeros(3, "f")), TypeError, "indptr has dtype"),
-    InvalidCall("one-weight", _wrong(data=np.float32(1)), ValueError, "data has 0 dimensions.*give ones"),
-    InvalidCall(
-        "short-x", _wrong(x=np.ones(3, "f")), ValueError, r"x has shape \(3,\); expected \(2,\): one elem"
-    ),
+    _wrong("float-indptr", TypeError, "indptr has dtype", indptr=np.zeros(3, "f")),
+    _wrong("one-weight", ValueError, "data has 0 dimensions.*give ones", data=np.float32(1)),
+    _wrong("short-x", ValueError, r"x has shape \(3,\); expected \(2,\): one elem", x=np.ones(3, "f")),
 )
 
 

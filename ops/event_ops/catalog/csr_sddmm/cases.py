@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_counts, met
 from event_ops.cases.csr_products import invalid_matrices
 from event_ops.cases.draw import Draw, Shape, drawn
@@ -80,18 +80,13 @@ _BOOL = np.ones((2, 5), bool)
 
 INVALID_CALLS = (
     *invalid_matrices(_wrong, "float-indices short-indptr"),
-    InvalidCall("half", _wrong(X=np.ones((2, 5), "e")), TypeError, "X has dtype float16.*32 or 64 bits"),
-    InvalidCall("mixed", _wrong(Y=np.ones((4, 5), np.int32)), TypeError, "Y has dtype int32 and X"),
-    InvalidCall(
-        "both-bool",
-        _wrong(X=_BOOL, Y=np.ones((4, 5), bool)),
-        TypeError,
-        "Y has dtype bool; expected float32 or",
-    ),
-    InvalidCall("bool-and-integer", _wrong(X=_BOOL, Y=np.ones((4, 5), "i")), TypeError, "Y has dtype int32"),
-    InvalidCall("swapped", _wrong(X=np.ones((4, 5), "f")), ValueError, r"X has shape \(4, 5\).*\(2, n\)"),
-    InvalidCall("short-Y", _wrong(Y=np.ones(3, "f")), ValueError, r"Y has shape \(3,\).*per column"),
-    InvalidCall("widths", _wrong(Y=np.ones((4, 3), "f")), ValueError, "n of 5 and of 3"),
+    _wrong("half", TypeError, "X has dtype float16.*32 or 64 bits", X=np.ones((2, 5), "e")),
+    _wrong("mixed", TypeError, "Y has dtype int32 and X", Y=np.ones((4, 5), np.int32)),
+    _wrong("both-bool", TypeError, "Y has dtype bool; expected float32 or", X=_BOOL, Y=np.ones((4, 5), bool)),
+    _wrong("bool-and-integer", TypeError, "Y has dtype int32", X=_BOOL, Y=np.ones((4, 5), "i")),
+    _wrong("swapped", ValueError, r"X has shape \(4, 5\).*\(2, n\)", X=np.ones((4, 5), "f")),
+    _wrong("short-Y", ValueError, r"Y has shape \(3,\).*per column", Y=np.ones(3, "f")),
+    _wrong("widths", ValueError, "n of 5 and of 3", Y=np.ones((4, 3), "f")),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, benchmark, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4
 
@@ -48,9 +48,9 @@ CASES = (
 _wrong = changes_to(STRUCTURE_2_4, shape=(2, 4))
 
 INVALID_CALLS = (
-    InvalidCall("float-indices", _wrong(indices=np.zeros(3, "f")), TypeError, "indices has dtype float32"),
-    InvalidCall("flat", _wrong(indices=np.zeros((3, 1), int)), ValueError, "indices has 2 dim"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    InvalidCall("shape", _wrong(shape=8), ValueError, "expected two integers"),
-    InvalidCall("too-wide", _wrong(shape=(2, 2**31)), ValueError, "then cast it: indices"),
+    _wrong("float-indices", TypeError, "indices has dtype float32", indices=np.zeros(3, "f")),
+    _wrong("flat", ValueError, "indices has 2 dim", indices=np.zeros((3, 1), int)),
+    _wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+    _wrong("shape", ValueError, "expected two integers", shape=8),
+    _wrong("too-wide", ValueError, "then cast it: indices", shape=(2, 2**31)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4
@@ -57,10 +57,10 @@ CASES = (
 _wrong = changes_to(MATRIX_2_4, shape=(2, 4))
 
 INVALID_CALLS = (
-    InvalidCall("bool-data", _wrong(data=np.ones(3, bool)), TypeError, "data has dtype bool"),
-    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    InvalidCall("reversed", _wrong(shape=(4, 2)), ValueError, "one more than the 4 rows"),
-    InvalidCall("shape", _wrong(shape=8), ValueError, "expected two integers"),
+    _wrong("bool-data", TypeError, "data has dtype bool", data=np.ones(3, bool)),
+    _wrong("short-data", ValueError, r"data has shape \(2,\)", data=np.ones(2, "f")),
+    _wrong("reversed", ValueError, "one more than the 4 rows", shape=(4, 2)),
+    _wrong("shape", ValueError, "expected two integers", shape=8),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import MATRIX_2_4
@@ -72,17 +72,17 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(g=np.ones(4, np.int32)), TypeError, "g has dtype int32"),
-    InvalidCall("integer-data", _wrong(data=np.ones(3, np.int32)), TypeError, "data has dtype int32"),
-    InvalidCall("integer-spikes", _wrong(spikes=np.ones(2, np.int32)), TypeError, "spikes has dtype int"),
-    InvalidCall("short-g", _wrong(g=np.ones(3, "f")), ValueError, "g has 3 elements.*one per column"),
-    InvalidCall("short-data", _wrong(data=np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
-    InvalidCall("short-spikes", _wrong(spikes=np.ones(3, bool)), ValueError, "one element per row"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    InvalidCall("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, r"tau and dt have shape \(2,\)"),
-    InvalidCall("tau-rank", _wrong(tau=np.ones((1, 4), "f")), ValueError, r"tau and dt have shape \(1, 4\)"),
-    InvalidCall("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
-    InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+    _wrong("integer", TypeError, "g has dtype int32", g=np.ones(4, np.int32)),
+    _wrong("integer-data", TypeError, "data has dtype int32", data=np.ones(3, np.int32)),
+    _wrong("integer-spikes", TypeError, "spikes has dtype int", spikes=np.ones(2, np.int32)),
+    _wrong("short-g", ValueError, "g has 3 elements.*one per column", g=np.ones(3, "f")),
+    _wrong("short-data", ValueError, r"data has shape \(2,\)", data=np.ones(2, "f")),
+    _wrong("short-spikes", ValueError, "one element per row", spikes=np.ones(3, bool)),
+    _wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+    _wrong("tau-shape", ValueError, r"tau and dt have shape \(2,\)", tau=np.ones(2, "f")),
+    _wrong("tau-rank", ValueError, r"tau and dt have shape \(1, 4\)", tau=np.ones((1, 4), "f")),
+    _wrong("tau-zero", ValueError, "tau is or contains 0.0", tau=0.0),
+    _wrong("dt-negative", ValueError, "dt is or contains -0.1", dt=-0.1),
 )
 
 

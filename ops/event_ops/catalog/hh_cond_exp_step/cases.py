@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.neurons import Population, gamma, held, neurons, uniform
 from event_ops.surrogate import fast_sigmoid
@@ -64,8 +64,8 @@ CASES = (
 wrong = POPULATION.wrong
 INVALID_CALLS = (
     *POPULATION.invalid_calls(mixed="Act_n", short=("refractory", "Inact_h", "g_K"), positive=("C_m",)),
-    InvalidCall("no-substep", wrong(substeps=0), ValueError, "substeps is 0; expected an integer >= 1"),
-    InvalidCall("half-substep", wrong(substeps=0.5), TypeError, "substeps is 0.5; expected an integer"),
+    wrong("no-substep", ValueError, "substeps is 0; expected an integer >= 1", substeps=0),
+    wrong("half-substep", TypeError, "substeps is 0.5; expected an integer", substeps=0.5),
 )
 
 

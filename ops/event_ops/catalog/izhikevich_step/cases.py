@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Case, InvalidCall, Rounding
+from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, neurons, normal, uniform, with_array
 from event_ops.cases.operations import per_element
@@ -38,12 +38,8 @@ CASES = (
 
 INVALID_CALLS = (
     *POPULATION.invalid_calls(mixed="I_syn", short=("U_m", "I_syn", "a", "jump"), positive=("dt",)),
-    InvalidCall(
-        "method", POPULATION.wrong(method="exact"), ValueError, "method is 'exact'; expected one of 'euler'"
-    ),
-    InvalidCall(
-        "surrogate-class", POPULATION.wrong(surrogate=triangular), TypeError, r"call it, triangular\(\)"
-    ),
+    POPULATION.wrong("method", ValueError, "method is 'exact'; expected one of 'euler'", method="exact"),
+    POPULATION.wrong("surrogate-class", TypeError, r"call it, triangular\(\)", surrogate=triangular),
 )
 
 # Euler's method: six operations for the slope of V and two to move it, three for that of U and three to move

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding
+from event_ops.cases import Arguments, Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.neurons import Population, held, neurons, normal, uniform, with_array
@@ -20,14 +20,7 @@ V_M, I_SYN = 0, 2
 MOVING = V_M, I_SYN
 
 # The CUBA network's neuron (Brette et al. 2007, benchmark 2).
-CUBA: dict[str, Any] = {
-    "tau_m": 20.0,
-    "E_L": -49.0,
-    "V_th": -50.0,
-    "V_reset": -60.0,
-    "t_ref": 5.0,
-    "dt": 0.1,
-}
+CUBA: dict[str, Any] = {"tau_m": 20.0, "E_L": -49.0, "V_th": -50.0, "V_reset": -60.0, "t_ref": 5.0, "dt": 0.1}
 POPULATION = Population(CUBA, {"V_m": uniform(-60, -49.9), "refractory": held(50), "I_syn": normal(0, 20)})
 
 
@@ -51,14 +44,9 @@ INVALID_CALLS = (
     *POPULATION.invalid_calls(
         mixed="I_syn", short=("refractory", "I_syn", "jump", "V_th"), positive=("tau_m", "dt")
     ),
-    InvalidCall(
-        "method", POPULATION.wrong(method="rk4"), ValueError, "method is 'rk4'; expected one of 'exact'"
-    ),
+    POPULATION.wrong("method", ValueError, "method is 'rk4'; expected one of 'exact'", method="rk4"),
 )
 
 # All compare the refractory time. What is held subtracts dt from it, and compares with 0; what is free takes
 # three operations towards V_inf, and compares with the threshold.
-BENCH = Bench(
-    carried={0: 0, 1: 1},
-    operations=neuron_step(free=5, held=3, inputs=("I_syn", "jump")),
-)
+BENCH = Bench(carried={0: 0, 1: 1}, operations=neuron_step(free=5, held=3, inputs=("I_syn", "jump")))

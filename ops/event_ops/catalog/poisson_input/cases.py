@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, initial_sums, size
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.operations import per_element
@@ -69,23 +69,21 @@ CASES = (
 _wrong = changes_to({"weight": np.float32(1), "seed": np.uint32(1), "step": np.int32(0)}, mean=np.ones(3))
 
 INVALID_CALLS = (
-    InvalidCall("half", _wrong(weight=np.float16(1)), TypeError, "weight has dtype float16"),
-    InvalidCall("short-weight", _wrong(weight=np.ones(2, "f")), ValueError, r"weight has shape \(2,\)"),
-    InvalidCall("initial", _wrong(initial=np.ones(2, "f")), ValueError, r"initial has shape \(2,\)"),
-    InvalidCall(
-        "whole-initial", _wrong(initial=np.ones(3, np.int32)), TypeError, "initial has dtype int32 and"
-    ),
-    InvalidCall("float-step", _wrong(step=np.float32(1)), TypeError, "step has dtype float32"),
-    InvalidCall("steps", _wrong(step=np.ones(2, np.int32)), ValueError, r"step has shape \(2,\)"),
-    InvalidCall("float-first", _wrong(first=np.float32(1)), TypeError, "first has dtype float32"),
-    InvalidCall("firsts", _wrong(first=np.ones(2, np.int32)), ValueError, r"first has shape \(2,\)"),
-    InvalidCall("seeds", _wrong(seed=np.ones(1, np.int32)), ValueError, r"seed has shape \(1,\)"),
-    InvalidCall("negative-mean", _wrong(mean=np.array([0.5, -0.1])), ValueError, "mean is or contains -0.1"),
-    InvalidCall("large-mean", _wrong(mean=np.array([101.0])), ValueError, "mean is or contains 101"),
-    InvalidCall("no-size", _wrong(mean=0.5), ValueError, "single numbers; expected one of them as"),
-    InvalidCall("grid-of-means", _wrong(mean=np.ones((3, 1))), ValueError, r"mean has shape \(3, 1\)"),
-    InvalidCall("large-data", _wrong(mean=jnp.full(3, 101.0)), ValueError, "mean is or contains 101"),
-    InvalidCall("flags", _wrong(mean=np.ones(2, bool)), TypeError, "mean has dtype bool"),
+    _wrong("half", TypeError, "weight has dtype float16", weight=np.float16(1)),
+    _wrong("short-weight", ValueError, r"weight has shape \(2,\)", weight=np.ones(2, "f")),
+    _wrong("initial", ValueError, r"initial has shape \(2,\)", initial=np.ones(2, "f")),
+    _wrong("whole-initial", TypeError, "initial has dtype int32 and", initial=np.ones(3, np.int32)),
+    _wrong("float-step", TypeError, "step has dtype float32", step=np.float32(1)),
+    _wrong("steps", ValueError, r"step has shape \(2,\)", step=np.ones(2, np.int32)),
+    _wrong("float-first", TypeError, "first has dtype float32", first=np.float32(1)),
+    _wrong("firsts", ValueError, r"first has shape \(2,\)", first=np.ones(2, np.int32)),
+    _wrong("seeds", ValueError, r"seed has shape \(1,\)", seed=np.ones(1, np.int32)),
+    _wrong("negative-mean", ValueError, "mean is or contains -0.1", mean=np.array([0.5, -0.1])),
+    _wrong("large-mean", ValueError, "mean is or contains 101", mean=np.array([101.0])),
+    _wrong("no-size", ValueError, "single numbers; expected one of them as", mean=0.5),
+    _wrong("grid-of-means", ValueError, r"mean has shape \(3, 1\)", mean=np.ones((3, 1))),
+    _wrong("large-data", ValueError, "mean is or contains 101", mean=jnp.full(3, 101.0)),
+    _wrong("flags", TypeError, "mean has dtype bool", mean=np.ones(2, bool)),
 )
 
 

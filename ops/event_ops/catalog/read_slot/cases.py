@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, InvalidCall, benchmark, changes_to
+from event_ops.cases import EXACT, Arguments, Case, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, size
 from event_ops.cases.draw import Draw, drawn
 
@@ -34,12 +34,12 @@ _B = np.zeros((2, 3), np.float32)
 _wrong = changes_to({"buffer": _B, "slot": 0})
 
 INVALID_CALLS = (
-    InvalidCall("bool", _wrong(buffer=_B.astype(bool)), TypeError, "buffer has dtype bool"),
-    InvalidCall("fraction", _wrong(slot=0.5), TypeError, "slot has dtype float"),
-    InvalidCall("narrow", _wrong(slot=np.int8(0)), TypeError, "slot has dtype int8"),
-    InvalidCall("slots", _wrong(slot=np.zeros(2, np.int32)), ValueError, r"slot has shape \(2,\)"),
-    InvalidCall("no-slots", _wrong(buffer=_B[:0]), ValueError, "at least one slot"),
-    InvalidCall("scalar", _wrong(buffer=np.float32(1)), ValueError, "at least one slot"),
+    _wrong("bool", TypeError, "buffer has dtype bool", buffer=_B.astype(bool)),
+    _wrong("fraction", TypeError, "slot has dtype float", slot=0.5),
+    _wrong("narrow", TypeError, "slot has dtype int8", slot=np.int8(0)),
+    _wrong("slots", ValueError, r"slot has shape \(2,\)", slot=np.zeros(2, np.int32)),
+    _wrong("no-slots", ValueError, "at least one slot", buffer=_B[:0]),
+    _wrong("scalar", ValueError, "at least one slot", buffer=np.float32(1)),
 )
 
 

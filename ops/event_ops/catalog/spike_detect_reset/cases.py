@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import EXACT, Arguments, Case, InvalidCall
+from event_ops.cases import EXACT, Arguments, Case
 from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.neurons import Population, uniform
@@ -30,14 +30,11 @@ def _threshold(draw: Draw) -> Arguments:
     return (np.array([-55, above, below, np.inf, -np.inf, np.nan], draw.dtype),), POTENTIALS
 
 
-CASES = (
-    *POPULATION.cases((V_M,), 600_000, {"surrogate": atan()}),
-    Case("threshold", _threshold()),
-)
+CASES = (*POPULATION.cases((V_M,), 600_000, {"surrogate": atan()}), Case("threshold", _threshold()))
 
 INVALID_CALLS = (
     *POPULATION.invalid_calls(short=("V_th", "V_reset")),
-    InvalidCall("half", POPULATION.wrong(V_m=np.zeros(3, np.float16)), TypeError, "V_m has dtype float16"),
+    POPULATION.wrong("half", TypeError, "V_m has dtype float16", V_m=np.zeros(3, np.float16)),
 )
 
 BENCH = Bench(carried={0: 0}, operations=per_element(1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, stdp
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import lead_astray
@@ -98,18 +98,16 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
-    InvalidCall("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
-    InvalidCall("float-rows", _wrong(rows=np.ones(3, "f")), TypeError, "rows has dtype float32"),
-    InvalidCall("grid", _wrong(w=np.ones((3, 1), "f"), rows=np.ones((3, 1), int)), ValueError, "expected 1"),
-    InvalidCall(
-        "short-permutation", _wrong(permutation=np.arange(2)), ValueError, r"permutation has shape \(2"
-    ),
-    InvalidCall("indptr-of-rows", _wrong(indptr=np.array([0, 1, 3])), ValueError, "it fits the rows"),
-    InvalidCall("orientation", _wrong(spikes_post=np.ones(2, bool)), ValueError, "one per neuron.*column of"),
-    InvalidCall("trace-of-post", _wrong(x_pre=np.ones(4, "f")), ValueError, "one per neuron.*row of"),
-    InvalidCall("negative-rate", _wrong(A_plus=-0.1), ValueError, "A_plus is or contains -0.1"),
-    InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
+    _wrong("integer", TypeError, "w has dtype int32", w=np.ones(3, np.int32)),
+    _wrong("one-weight", ValueError, r"w has shape \(\); expected \(3,\)", w=np.float32(1)),
+    _wrong("float-rows", TypeError, "rows has dtype float32", rows=np.ones(3, "f")),
+    _wrong("grid", ValueError, "expected 1", w=np.ones((3, 1), "f"), rows=np.ones((3, 1), int)),
+    _wrong("short-permutation", ValueError, r"permutation has shape \(2", permutation=np.arange(2)),
+    _wrong("indptr-of-rows", ValueError, "it fits the rows", indptr=np.array([0, 1, 3])),
+    _wrong("orientation", ValueError, "one per neuron.*column of", spikes_post=np.ones(2, bool)),
+    _wrong("trace-of-post", ValueError, "one per neuron.*row of", x_pre=np.ones(4, "f")),
+    _wrong("negative-rate", ValueError, "A_plus is or contains -0.1", A_plus=-0.1),
+    _wrong("bounds", ValueError, "w_min is 2.0 and w_max is 0.9", w_min=2.0),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, stdp
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
@@ -81,22 +81,20 @@ _wrong = changes_to(
 )
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(w=np.ones(3, np.int32)), TypeError, "w has dtype int32"),
-    InvalidCall("one-weight", _wrong(w=np.float32(1)), ValueError, r"w has shape \(\); expected \(3,\)"),
-    InvalidCall("float-indices", _wrong(indices=np.ones(3, "f")), TypeError, "indices has dtype float32"),
-    InvalidCall(
-        "integer-spikes", _wrong(spikes_pre=np.ones(2, np.int32)), TypeError, "spikes_pre has dtype int"
-    ),
-    InvalidCall("mixed", _wrong(x_post=np.ones(4, np.float16)), TypeError, "x_post has dtype float16 and w"),
-    InvalidCall("short-indptr", _wrong(indptr=np.array([0, 3])), ValueError, "one more than the 2 rows"),
-    InvalidCall("orientation", _wrong(spikes_pre=np.ones(4, bool)), ValueError, "one per neuron.*row of"),
-    InvalidCall("trace-of-pre", _wrong(x_post=np.ones(2, "f")), ValueError, "one per neuron.*column of"),
-    InvalidCall("negative-rate", _wrong(A_minus=-0.1), ValueError, "A_minus is or contains -0.1"),
-    InvalidCall("short-rate", _wrong(A_minus=np.ones(2)), ValueError, r"A_minus has shape \(2,\)"),
-    InvalidCall("short-bound", _wrong(w_max=np.ones(4)), ValueError, r"w_max has shape \(4,\); expected"),
-    InvalidCall("bounds-each", _wrong(w_max=np.array([1, 0, 1])), ValueError, r"and w_max is 0 at \[1\];"),
-    InvalidCall("bounds", _wrong(w_min=2.0), ValueError, "w_min is 2.0 and w_max is 0.9"),
-    InvalidCall("bound-nan", _wrong(w_max=np.nan), ValueError, "w_max is nan"),
+    _wrong("integer", TypeError, "w has dtype int32", w=np.ones(3, np.int32)),
+    _wrong("one-weight", ValueError, r"w has shape \(\); expected \(3,\)", w=np.float32(1)),
+    _wrong("float-indices", TypeError, "indices has dtype float32", indices=np.ones(3, "f")),
+    _wrong("integer-spikes", TypeError, "spikes_pre has dtype int", spikes_pre=np.ones(2, np.int32)),
+    _wrong("mixed", TypeError, "x_post has dtype float16 and w", x_post=np.ones(4, np.float16)),
+    _wrong("short-indptr", ValueError, "one more than the 2 rows", indptr=np.array([0, 3])),
+    _wrong("orientation", ValueError, "one per neuron.*row of", spikes_pre=np.ones(4, bool)),
+    _wrong("trace-of-pre", ValueError, "one per neuron.*column of", x_post=np.ones(2, "f")),
+    _wrong("negative-rate", ValueError, "A_minus is or contains -0.1", A_minus=-0.1),
+    _wrong("short-rate", ValueError, r"A_minus has shape \(2,\)", A_minus=np.ones(2)),
+    _wrong("short-bound", ValueError, r"w_max has shape \(4,\); expected", w_max=np.ones(4)),
+    _wrong("bounds-each", ValueError, r"and w_max is 0 at \[1\];", w_max=np.array([1, 0, 1])),
+    _wrong("bounds", ValueError, "w_min is 2.0 and w_max is 0.9", w_min=2.0),
+    _wrong("bound-nan", ValueError, "w_max is nan", w_max=np.nan),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Rounding, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.neurons import sized
@@ -42,19 +42,17 @@ _arrays = {"x": np.ones(3, np.float32), "u": np.zeros(3, np.float32), "spikes": 
 _wrong = changes_to(_arrays, **FACILITATING)
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
-    InvalidCall("mixed", _wrong(u=np.zeros(3, np.int32)), TypeError, "u has dtype int32 and x"),
-    InvalidCall("short", _wrong(u=np.zeros(2, "f")), ValueError, r"u has shape \(2,\)"),
-    InvalidCall("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
-    InvalidCall("short-spikes", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
-    InvalidCall("U-shape", _wrong(U=np.ones(2, "f")), ValueError, r"U has shape \(2,\)"),
-    InvalidCall(
-        "U-large", _wrong(U=1.5), ValueError, r"U is or contains 1.5; expected fractions, in \[0, 1\]"
-    ),
-    InvalidCall("U-nan", _wrong(U=np.array([0, np.nan, 1], "f")), ValueError, "U is or contains nan"),
-    InvalidCall("tau_rec-zero", _wrong(tau_rec=0.0), ValueError, "tau_rec is or contains 0.0"),
-    InvalidCall("tau_fac-negative", _wrong(tau_fac=-1.0), ValueError, "tau_fac is or contains -1.0"),
-    InvalidCall("dt-zero", _wrong(dt=0), ValueError, "dt is or contains 0"),
+    _wrong("integer", TypeError, "x has dtype int32", x=np.ones(3, np.int32)),
+    _wrong("mixed", TypeError, "u has dtype int32 and x", u=np.zeros(3, np.int32)),
+    _wrong("short", ValueError, r"u has shape \(2,\)", u=np.zeros(2, "f")),
+    _wrong("integer-spikes", TypeError, "spikes has dtype int", spikes=np.ones(3, np.int32)),
+    _wrong("short-spikes", ValueError, r"spikes has shape \(2,\)", spikes=np.ones(2, bool)),
+    _wrong("U-shape", ValueError, r"U has shape \(2,\)", U=np.ones(2, "f")),
+    _wrong("U-large", ValueError, r"U is or contains 1.5; expected fractions, in \[0, 1\]", U=1.5),
+    _wrong("U-nan", ValueError, "U is or contains nan", U=np.array([0, np.nan, 1], "f")),
+    _wrong("tau_rec-zero", ValueError, "tau_rec is or contains 0.0", tau_rec=0.0),
+    _wrong("tau_fac-negative", ValueError, "tau_fac is or contains -1.0", tau_fac=-1.0),
+    _wrong("dt-zero", ValueError, "dt is or contains 0", dt=0),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Rounding, changes_to
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.neurons import sized
@@ -38,13 +38,13 @@ CASES = (
 _wrong = changes_to({"x": np.ones(3, np.float32), "spikes": np.ones(3, bool)}, tau=20.0, dt=0.1)
 
 INVALID_CALLS = (
-    InvalidCall("integer", _wrong(x=np.ones(3, np.int32)), TypeError, "x has dtype int32"),
-    InvalidCall("integer-spikes", _wrong(spikes=np.ones(3, np.int32)), TypeError, "spikes has dtype int"),
-    InvalidCall("short", _wrong(spikes=np.ones(2, bool)), ValueError, r"spikes has shape \(2,\)"),
-    InvalidCall("tau-shape", _wrong(tau=np.ones(2, "f")), ValueError, "tau or dt has shape"),
-    InvalidCall("tau-zero", _wrong(tau=0.0), ValueError, "tau is or contains 0.0"),
-    InvalidCall("tau-nan", _wrong(tau=np.array([1, np.nan, 1], "f")), ValueError, "contains nan"),
-    InvalidCall("dt-negative", _wrong(dt=-0.1), ValueError, "dt is or contains -0.1"),
+    _wrong("integer", TypeError, "x has dtype int32", x=np.ones(3, np.int32)),
+    _wrong("integer-spikes", TypeError, "spikes has dtype int", spikes=np.ones(3, np.int32)),
+    _wrong("short", ValueError, r"spikes has shape \(2,\)", spikes=np.ones(2, bool)),
+    _wrong("tau-shape", ValueError, "tau or dt has shape", tau=np.ones(2, "f")),
+    _wrong("tau-zero", ValueError, "tau is or contains 0.0", tau=0.0),
+    _wrong("tau-nan", ValueError, "contains nan", tau=np.array([1, np.nan, 1], "f")),
+    _wrong("dt-negative", ValueError, "dt is or contains -0.1", dt=-0.1),
 )
 
 
