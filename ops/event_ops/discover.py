@@ -57,26 +57,22 @@ def operators() -> tuple[Operator, ...]:
 def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
     family = catalog.FAMILIES.get(name)
-    oracle = _oracle(name, family)
+    own = _own(name, "oracle")
+    oracle = getattr(own or importlib.import_module(f"event_ops.kernels.oracle.{family}"), name)
     return Operator(name, getattr(op, name), op.kernel, oracle=oracle, **_cases(name, family)._asdict())
 
 
 def _cases(name: str, family: str | None) -> OperatorCases:
     """Return the cases in the operator's folder, or if it has none the ones of this name in its family."""
-    if not _has(name, "cases"):
+    own = _own(name, "cases")
+    if own is None:
         return getattr(importlib.import_module(f"event_ops.cases.{family}"), name)
-    own = importlib.import_module(f"{catalog.__name__}.{name}.cases")
-    return OperatorCases(
-        own.DTYPES, own.CASES, own.INVALID_CALLS, own.ROUNDING, getattr(own, "BENCH", Bench())
-    )
+    bench = getattr(own, "BENCH", Bench())
+    return OperatorCases(own.DTYPES, own.CASES, own.INVALID_CALLS, own.ROUNDING, bench)
 
 
-def _oracle(name: str, family: str | None) -> Callable[..., Any]:
-    """Return the oracle in the operator's folder, or if it has none the one of this name in its family."""
-    own = f"{catalog.__name__}.{name}.oracle"
-    place = own if _has(name, "oracle") else f"event_ops.kernels.oracle.{family}"
-    return getattr(importlib.import_module(place), name)
-
-
-def _has(name: str, file: str) -> bool:
-    return importlib.util.find_spec(f"{catalog.__name__}.{name}.{file}") is not None
+def _own(name: str, file: str) -> Any:
+    """Return this module of the operator's folder, or None if it has none."""
+    place = f"{catalog.__name__}.{name}.{file}"
+    # Not by trying to import it, which would hide an error inside the file as its absence.
+    return importlib.import_module(place) if importlib.util.find_spec(place) else None

@@ -46,6 +46,7 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
 
 def check_countable(count: int, kind: str) -> None:
     """Raise ValueError if the widest integers that are enabled cannot count to `count`."""
+    # int32 unless JAX has 64-bit types enabled, whatever dtype an array of counts is asked for.
     counter = jax.dtypes.canonicalize_dtype(np.int64)
     if count > np.iinfo(counter).max:
         raise ValueError(f"there are {count} {kind}, more than {counter} can count; {ENABLE_X64}")

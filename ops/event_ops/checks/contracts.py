@@ -164,13 +164,12 @@ def _range(size: int) -> str:
 
 
 def _outside(x: Any, low: int, high: int, xp: Any) -> Any:
-    wrong, limits = xp.full(x.shape, high < low), np.iinfo(x.dtype)
+    if high < low:
+        return xp.ones(x.shape, bool)
     # A limit that the dtype does not have cannot be crossed, nor be compared with.
-    if low > limits.min:
-        wrong |= x < low
-    if high < limits.max:
-        wrong |= x > high
-    return wrong
+    limits = np.iinfo(x.dtype)
+    below = x < low if low > limits.min else xp.zeros(x.shape, bool)
+    return below | (x > high) if high < limits.max else below
 
 
 def _falls(x: Any, xp: Any) -> Any:

@@ -172,6 +172,7 @@ def _of_groups(weights: Any, group: Any, count: int, bits: int, bound: Any) -> _
 
     Such a unit may be the smallest of the weights, or a power of two.
     """
+    # Codes from -limit to limit: the lowest code has no positive counterpart, and stays unused.
     wide, limit = np.abs(weights.astype(float)), 2 ** (bits - 1) - 1
     largest = np.zeros(count)
     np.maximum.at(largest, group, wide)
@@ -201,6 +202,7 @@ def _by_scale(weights: Any, group: Any, scale: Any, limit: int, bound: Any) -> _
 def _power_of_two(wide: Any) -> Any:
     """Return the largest power of two of which each weight is a multiple; 0 for 0."""
     mantissa, exponent = np.frexp(wide)
+    # A double has 53 bits: so scaled, it is an integer, of which the lowest bit set is the unit.
     whole = (mantissa * 2.0**53).astype(np.int64)
     return np.ldexp((whole & -whole).astype(float), exponent - 53)
 

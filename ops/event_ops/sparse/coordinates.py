@@ -97,6 +97,7 @@ def constant(positions: Any, *largest: int) -> jax.Array:
     Its dtype is int32, or int64 if one of the sizes in `largest` needs it.
     """
     dtype = np.int64 if max(largest) > _INT32 else np.int32
+    # Otherwise the program would hold it as a traced value, at which nothing could look afterwards.
     with jax.ensure_compile_time_eval():
         return as_array(positions.astype(dtype), "a structure")
 

@@ -87,6 +87,7 @@ class CSR(Matrix):
     ) -> None:
         parts = foreign.parts_given(data, indices, indptr, shape, validate)
         data, indices, indptr, shape, _ = convert.checked(parts, validate)
+        # A frozen dataclass refuses to have its attributes set one by one.
         vars(self).update(data=data, indices=indices, indptr=indptr)
         vars(self).update(by_column=None, stored_shape=shape, transposed=False)
 

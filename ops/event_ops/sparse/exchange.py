@@ -76,6 +76,7 @@ def exchange_spikes(
     counts = jnp.minimum(received[:, :steps], own)
     most = counts.sum(axis=1, dtype=counts.dtype).max()  # the same on all shards, so all take as many rounds
     rounds = -(-steps * own // message)
+    # Room for every round now, as the shape of what a loop carries cannot grow.
     lists = jnp.pad(received[:, steps:], ((0, 0), (0, (rounds - 1) * message)))
 
     def one_more(carry: Any) -> Any:

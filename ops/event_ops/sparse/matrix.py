@@ -33,6 +33,7 @@ class Readable:
     """2, as of any matrix."""
 
     def _changed(self, **changes: Any) -> Self:
+        # Not by __init__, which would check again: leaves may be traced, or no arrays at all.
         new = object.__new__(type(self))
         vars(new).update(vars(self) | changes)
         return new

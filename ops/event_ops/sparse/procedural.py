@@ -71,6 +71,7 @@ def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.
     rows, column = np.arange(shape[0], dtype=np.uint32), np.zeros(shape[0], np.uint32)
     found: list[tuple[Any, ...]] = [(rows[:0], column[:0], rows[:0])]
     draw = np.zeros(1, np.uint32)
+    # All rows draw their next gap at once; one that has gone beyond the last column is done.
     while rows.size and end:
         gaps, words = philox2x32(draw, rows, seed)
         gaps = outcome(table, gaps, GAP_BITS)

@@ -245,6 +245,7 @@ def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
     def those(at: Any) -> Any:
         return np.stack([block(k) for k in range(shards)[at[0]]])
 
+    # Blocks have one shape, so one of this process tells that of all, which may lie elsewhere.
     (own, *_) = sharding.addressable_devices_indices_map((shards,)).values()
     return jax.make_array_from_callback((shards, *those(own).shape[1:]), sharding, those)
 

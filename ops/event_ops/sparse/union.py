@@ -78,6 +78,7 @@ def _at_entries_of(A: Any, B: Any) -> jax.Array:
     a, b = promoted(A.repeated_data(), B.repeated_data())
     of_a, of_b, counts = _places(A, B)
     n, size = A.nse, A.nse + B.nse
+    # Entries that do not count have places as well, and must not add to a weight that does.
     sums = jnp.zeros(size, b.dtype).at[of_b].add(jnp.where(counts[n:], b, 0))
     there = jnp.zeros(size, bool).at[of_b].max(counts[n:])
     return jnp.where(there[of_a] & counts[:n], a * sums[of_a], 0)
@@ -115,6 +116,7 @@ def _appended(how: Function, A: Any, B: Any) -> Any:
     """Return the sum with the entries of B behind the ones of A in each row: nse is the sum of both."""
     a, b = promoted(A.repeated_data(), B.repeated_data())
     (row_a, column_a), (row_b, column_b) = coordinates(A), coordinates(B)
+    # Neither looks for the entries of the other; what is twice there adds up when it is used.
     data = jnp.concatenate([a, how(jnp.zeros_like(b), b)])
     row, column = jnp.concatenate([row_a, row_b]), jnp.concatenate([column_a, column_b])
     return type(A).from_coo(row, column, data, shape=A.shape, validate=False)
