@@ -81,7 +81,7 @@ def _line(name: str, primitive: Any) -> str:
     defaults = [platform for platform in PLATFORMS if primitive.defaults.get(platform) == BACKEND]
     where = f"default on {', '.join(defaults)}" if defaults else "not installed"
     stays = f"; BrainEvent's own for {served.stays}" if served.stays else ""
-    return f"event_ops.{served.operator} ({where}){stays}"
+    return f"event_ops.{served.operator.__name__} ({where}){stays}"
 
 
 __all__ = ["VERSION", "explain", "install", "installed", "uninstall"]

@@ -1,31 +1,23 @@
-"""BrainEvent's products, plasticity, delays and ids of events by operators of the catalog."""
+"""BrainEvent's products, plasticity, delays and ids of events by operators of the catalog.
+
+Each function takes the operator that serves a primitive, the primitive's parameters, and its arrays, and
+returns its results. BrainEvent's scratch arrays pass through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from event_ops.catalog.csr_event_deliver.op import csr_event_deliver
-from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
-from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
-from event_ops.catalog.csr_matmat.op import csr_matmat
-from event_ops.catalog.csr_matvec.op import csr_matvec
-from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
-from event_ops.catalog.dense_event_matmat.op import dense_event_matmat
-from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
-from event_ops.catalog.ell_event_matvec.op import ell_event_matvec
-from event_ops.catalog.spike_compact.op import spike_compact
-from event_ops.catalog.stdp_on_post.op import stdp_on_post
-from event_ops.catalog.stdp_on_pre.op import stdp_on_pre
 from event_ops.checks.arrays import summed_in
 from event_ops.kernels.reference.entries import values_at
 
-Call = Callable[..., tuple[jax.Array, ...]]
-_LARGEST: Final = np.iinfo(np.int32).max
+Results = tuple[jax.Array, ...]
+
+_SLOTS: Final = ("int32", "int64", "uint32")
+_BOUNDS: Final = {"w_min": -jnp.inf, "w_max": jnp.inf}  # BrainEvent clips afterwards
 
 
 def events_of(x: jax.Array, weighted: bool, weights: jax.Array) -> jax.Array:
@@ -38,190 +30,112 @@ def events_of(x: jax.Array, weighted: bool, weights: jax.Array) -> jax.Array:
     return x.astype(summed_in(weights)) if weighted else x != 0
 
 
-def event_product(product: Callable[..., jax.Array], *, indexed: bool = False) -> Callable[..., Call]:
-    """Return the builder for events times a CSR matrix; BrainEvent's scratch arrays pass through.
-
-    `indexed`: a permutation comes before the events, and entry k has weight `permutation[k]`.
-    """
-
-    def build(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
-        def call(weights: Any, indices: Any, indptr: Any, *others: Any) -> tuple[jax.Array, ...]:
-            places, (x, *scratch) = others[:indexed], others[indexed:]
-            operands = weights, indices, indptr, events_of(x, weighted, weights), *places
-            return product(*operands, shape=shape, transpose=transpose), *scratch
-
-        return call
-
-    return build
+def csr_events(
+    product: Any, p: Any, weights: Any, indices: Any, indptr: Any, x: Any, *scratch: Any
+) -> Results:
+    """Multiply events with a CSR matrix."""
+    x = events_of(x, p.weighted, weights)
+    return product(weights, indices, indptr, x, shape=p.shape, transpose=p.transpose), *scratch
 
 
-def number_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
-    """Return the builder for numbers times a CSR matrix."""
-
-    def build(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Call:
-        def call(weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any) -> tuple[jax.Array, ...]:
-            x = x.astype(summed_in(weights))
-            return (product(weights, indices, indptr, x, shape=shape, transpose=transpose),)
-
-        return call
-
-    return build
+def indexed_events(product: Any, p: Any, *arrays: Any) -> Results:
+    """Multiply events with a CSR matrix, of which entry k has weight `permutation[k]`."""
+    weights, indices, indptr, permutation, x, *scratch = arrays
+    operands = weights, indices, indptr, events_of(x, p.weighted, weights), permutation
+    return product(*operands, shape=p.shape, transpose=p.transpose), *scratch
 
 
-def csrmv_dt2t(*, transpose: bool, **_: Any) -> Call:
-    """Build `w[k] * y[i]` for the entries k of row i, or `w[k] * y[indices[k]]` if transposed."""
-
-    def call(y: Any, w: Any, indices: Any, indptr: Any) -> tuple[jax.Array, ...]:
-        return (w * values_at(y, indices) if transpose else csr_scale_rows(w, indptr, y),)
-
-    return call
-
-
-def dense_event_product(product: Callable[..., jax.Array]) -> Callable[..., Call]:
-    """Return the builder for events times a dense matrix."""
-
-    def build(*, transpose: bool, weighted: bool = False, **_: Any) -> Call:
-        def call(weights: Any, x: Any) -> tuple[jax.Array, ...]:
-            return (product(weights, events_of(x, weighted, weights), transpose=transpose),)
-
-        return call
-
-    return build
+def csr_numbers(
+    product: Any, p: Any, weights: Any, indices: Any, indptr: Any, x: Any, *tiles: Any
+) -> Results:
+    """Multiply numbers with a CSR matrix."""
+    x = x.astype(summed_in(weights))
+    return (product(weights, indices, indptr, x, shape=p.shape, transpose=p.transpose),)
 
 
-def fixed_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
-    """Build the product of events with a matrix of equally many entries in each row."""
-
-    def call(weights: Any, indices: Any, x: Any) -> tuple[jax.Array, ...]:
-        weights = weights.reshape(1) if weights.size == 1 else weights
-        events = events_of(x, weighted, weights)
-        return (ell_event_matvec(weights, indices, events, shape=shape, transpose=transpose),)
-
-    return call
+def scaled_rows(scale: Any, p: Any, y: Any, w: Any, indices: Any, indptr: Any) -> Results:
+    """Compute `w[k] * y[i]` for the entries k of row i, or `w[k] * y[indices[k]]` if transposed."""
+    return (w * values_at(y, indices) if p.transpose else scale(w, indptr, y),)
 
 
-def fixed_event_matmat(
-    *, shape: tuple[int, int], transpose: bool, indices_info: Any, weighted: bool = False, **_: Any
-) -> Call | None:
-    """Build the product of a matrix of events with a matrix of equally many entries in each row."""
-    rows, per_row = indices_info.shape
-
-    def call(weights: Any, indices: Any, X: Any) -> tuple[jax.Array, ...]:
-        indptr = jnp.arange(rows + 1, dtype=jnp.int32) * per_row
-        events = events_of(X, weighted, weights)
-        matrix = weights.reshape(-1), indices.reshape(-1), indptr
-        return (csr_event_matmat(*matrix, events, shape=shape, transpose=transpose),)
-
-    return call if rows * per_row <= _LARGEST else None
+def dense_events(product: Any, p: Any, weights: Any, x: Any) -> Results:
+    """Multiply events with a dense matrix."""
+    return (product(weights, events_of(x, p.weighted, weights), transpose=p.transpose),)
 
 
-def tiled_event_product(*, shape: tuple[int, int], transpose: bool, weighted: bool = False, **_: Any) -> Call:
-    """Build the product of events with a TCSR: rows are presynaptic, or columns of the mirror are.
+def fixed_events(product: Any, p: Any, weights: Any, indices: Any, x: Any) -> Results:
+    """Multiply events with a matrix of equally many entries in each row."""
+    weights = weights.reshape(1) if weights.size == 1 else weights
+    x = events_of(x, p.weighted, weights)
+    return (product(weights, indices, x, shape=p.shape, transpose=p.transpose),)
+
+
+def fixed_events_matmat(product: Any, p: Any, weights: Any, indices: Any, X: Any) -> Results:
+    """Multiply a matrix of events with a matrix of equally many entries in each row."""
+    return csr_events(product, p, weights.reshape(-1), *_as_csr(indices), X)
+
+
+def tiled_events(
+    product: Any, p: Any, weights: Any, indices: Any, indptr: Any, x: Any, *others: Any
+) -> Results:
+    """Multiply events with a TCSR: rows are presynaptic, or columns of the mirror are.
 
     A mirror has its weights at `permutation`. Trials are rows of events and results, of a mirror columns.
     """
-    rows = shape if transpose else (shape[1], shape[0])
-
-    def call(weights: Any, indices: Any, indptr: Any, x: Any, *others: Any) -> tuple[jax.Array, ...]:
-        *scratch, _local_targets, _tile_offsets, permutation = others
-        places = () if transpose else (permutation,)
-        events = events_of(x, weighted, weights)
-        if events.ndim == 1:
-            y = csr_event_matvec(weights, indices, indptr, events, *places, shape=rows, transpose=True)
-            return y, *scratch
-        by_neuron = events.T if transpose else events
-        Y = csr_event_matmat(weights, indices, indptr, by_neuron, *places, shape=rows, transpose=True)
-        return Y.T if transpose else Y, *scratch
-
-    return call
+    *scratch, _local_targets, _tile_offsets, permutation = others
+    x = events_of(x, p.weighted, weights)
+    if p.transpose:
+        return product(weights, indices, indptr, x.T, shape=p.shape, transpose=True).T, *scratch
+    operands = weights, indices, indptr, x, permutation
+    return product(*operands, shape=(p.shape[1], p.shape[0]), transpose=True), *scratch
 
 
-def tiled_number_matmat(*, shape: tuple[int, int], transpose: bool, **_: Any) -> Call:
-    """Build the product of a matrix of numbers, a row for each trial, with a TCSR."""
-
-    def call(weights: Any, indices: Any, indptr: Any, X: Any, *tiles: Any) -> tuple[jax.Array, ...]:
-        by_neuron = X.astype(summed_in(weights)).T
-        return (csr_matmat(weights, indices, indptr, by_neuron, shape=shape, transpose=transpose).T,)
-
-    return call
+def tiled_numbers_matmat(
+    product: Any, p: Any, weights: Any, indices: Any, indptr: Any, X: Any, *_: Any
+) -> Results:
+    """Multiply a matrix of numbers, a row for each trial, with a TCSR."""
+    (Y,) = csr_numbers(product, p, weights, indices, indptr, X.T)
+    return (Y.T,)
 
 
-binary_csrmv, binary_csrmm = event_product(csr_event_matvec), event_product(csr_event_matmat)
-binary_csrmv_indexed = event_product(csr_event_matvec, indexed=True)
-binary_csrmm_indexed = event_product(csr_event_matmat, indexed=True)
-csrmv, csrmm = number_product(csr_matvec), number_product(csr_matmat)
-binary_densemv, binary_densemm = (
-    dense_event_product(dense_event_matvec),
-    dense_event_product(dense_event_matmat),
-)
+def csr_on_pre(stdp: Any, p: Any, w: Any, indices: Any, indptr: Any, spikes: Any, trace: Any) -> Results:
+    """Compute `w[k] += trace[indices[k]]` for the entries k of rows that spike."""
+    active, x = events_of(spikes, False, w), -trace.astype(w.dtype)
+    return (stdp(w, indices, indptr, active, x, shape=p.shape, A_minus=1, **_BOUNDS),)
 
 
-_SLOTS = ("int32", "int64", "uint32")
-_WAITS_FOR_MEMORY = 1 << 22  # entries: ours takes 0.9 of BrainEvent's time with 3.2 M, 1.1 with 4.8 M
-_LOW, _HIGH = -jnp.inf, jnp.inf  # BrainEvent clips afterwards
+def csr_on_post(
+    stdp: Any, p: Any, w: Any, rows: Any, indptr: Any, places: Any, trace: Any, spikes: Any
+) -> Results:
+    """Compute `w[places[k]] += trace[rows[k]]` for the entries k of columns that spike."""
+    active, x = events_of(spikes, False, w), trace.astype(w.dtype)
+    structure = rows, indptr, places.astype(rows.dtype)
+    return (stdp(w, *structure, active, x, shape=p.shape, A_plus=1, **_BOUNDS),)
 
 
-def csr_on_pre(*, shape: tuple[int, int], **_: Any) -> Call:
-    """Build `w[k] += trace[indices[k]]` for the entries k of rows that spike."""
-
-    def call(w: Any, indices: Any, indptr: Any, spikes: Any, trace: Any) -> tuple[jax.Array, ...]:
-        active, x = events_of(spikes, False, w), -trace.astype(w.dtype)
-        return (stdp_on_pre(w, indices, indptr, active, x, shape=shape, A_minus=1, w_min=_LOW, w_max=_HIGH),)
-
-    return call
+def fixed_on_pre(stdp: Any, p: Any, w: Any, indices: Any, spikes: Any, trace: Any) -> Results:
+    """Compute `w[i, k] += trace[indices[i, k]]` for rows i that spike."""
+    active, x = events_of(spikes, False, w), -trace.astype(w.dtype)
+    static = {"shape": (indices.shape[0], trace.size), "A_minus": 1, **_BOUNDS}
+    return (stdp(w.reshape(-1), *_as_csr(indices), active, x, **static).reshape(w.shape),)
 
 
-def csr_on_post(*, shape: tuple[int, int], **_: Any) -> Call:
-    """Build `w[permutation[k]] += trace[rows[k]]` for the entries k of columns that spike."""
-
-    def call(
-        w: Any, rows: Any, indptr: Any, permutation: Any, trace: Any, spikes: Any
-    ) -> tuple[jax.Array, ...]:
-        active, x = events_of(spikes, False, w), trace.astype(w.dtype)
-        structure = rows, indptr, permutation.astype(rows.dtype)
-        return (stdp_on_post(w, *structure, active, x, shape=shape, A_plus=1, w_min=_LOW, w_max=_HIGH),)
-
-    return call
+def delayed(deliver: Any, p: Any, ring: Any, events: Any, w: Any, *structure_and_t: Any) -> Results:
+    """Compute `ring[(t + delays[k]) % L, indices[k]] += w[k]` for the entries k of rows that spike."""
+    indices, indptr, delays, *_, t = structure_and_t
+    wide = t if t.dtype.itemsize < 4 else jnp.remainder(t, jnp.asarray(ring.shape[0], t.dtype))
+    slot = t if t.dtype in _SLOTS else wide.astype(jnp.int32)
+    spikes = events_of(events, p.weighted, ring)
+    return (deliver(ring, w, indices, indptr, delays, spikes, slot, shape=p.shape),)
 
 
-def fixed_on_pre(*, indices_info: Any, trace_info: Any, **_: Any) -> Call:
-    """Build `w[i, k] += trace[indices[i, k]]` for rows i that spike."""
-    rows, per_row = indices_info.shape
-    of_rows = csr_on_pre(shape=(rows, trace_info.shape[0]))
-
-    def call(w: Any, indices: Any, spikes: Any, trace: Any) -> tuple[jax.Array, ...]:
-        indptr = jnp.arange(rows + 1, dtype=jnp.int32) * per_row
-        (changed,) = of_rows(w.reshape(-1), indices.reshape(-1), indptr, spikes, trace)
-        return (changed.reshape(w.shape),)
-
-    return call
+def ids_of_events(compact: Any, p: Any, x: Any) -> Results:
+    """Return the ids of active events, with 0 in places that are not used, and their number."""
+    ids, count = compact(events_of(x, False, x))
+    return jnp.where(ids < x.size, ids, 0), count.reshape(1)
 
 
-def delay_deliver(*, indices_info: Any, **params: Any) -> Call | None:
-    """Build `delay_deliver_layout` up to the size at which both wait for memory alike."""
-    return delay_deliver_layout(**params) if indices_info.size <= _WAITS_FOR_MEMORY else None
-
-
-def delay_deliver_layout(*, shape: tuple[int, int], weighted: bool = False, **_: Any) -> Call:
-    """Build `ring[(t + delays[k]) % L, indices[k]] += w[k]` for the entries k of rows that spike."""
-
-    def call(
-        ring: Any, events: Any, w: Any, indices: Any, indptr: Any, delays: Any, *pointers_and_t: Any
-    ) -> tuple[jax.Array, ...]:
-        t = pointers_and_t[-1]
-        wide = t if t.dtype.itemsize < 4 else jnp.remainder(t, jnp.asarray(ring.shape[0], t.dtype))
-        slot = t if t.dtype in _SLOTS else wide.astype(jnp.int32)
-        spikes = events_of(events, weighted, ring)
-        return (csr_event_deliver(ring, w, indices, indptr, delays, spikes, slot, shape=shape),)
-
-    return call
-
-
-def ids_of_events(**_: Any) -> Call:
-    """Build the ids of active events, with 0 in places that are not used, and their number."""
-
-    def call(x: Any) -> tuple[jax.Array, ...]:
-        ids, count = spike_compact(events_of(x, False, x))
-        return jnp.where(ids < x.size, ids, 0), count.reshape(1)
-
-    return call
+def _as_csr(indices: Any) -> tuple[jax.Array, jax.Array]:
+    """Return indices and indptr of a matrix of equally many entries in each row."""
+    rows, per_row = indices.shape
+    return indices.reshape(-1), jnp.arange(rows + 1, dtype=jnp.int32) * per_row

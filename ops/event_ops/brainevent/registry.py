@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Final
 
 import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
 
-from event_ops.brainevent.products import Call
+from event_ops.brainevent.products import Results
 from event_ops.brainevent.supported_primitives import Served
 from event_ops.checks.arrays import HALVES
 from ffi_bridge.errors import UntestedVersionWarning
@@ -63,15 +65,16 @@ def _generator(primitive: Any, served: Served, theirs: str) -> Callable[..., Cal
     def generate(**params: Any) -> Callable[..., Any]:
         weights = params.get("weight_info", params.get("w_info"))
         dtype = None if weights is None else weights.dtype  # None: of events alone
-        call = served.build(**params) if dtype is None or dtype in served.dtypes else None
-        if call is None:
+        too_many = served.most is not None and params["indices_info"].size > served.most
+        if too_many or (dtype is not None and dtype not in served.dtypes):
             return lambda *arrays: primitive(*arrays, backend=theirs, **params)
+        call = partial(served.compute, served.operator, SimpleNamespace(**{"weighted": False} | params))
         return _rounded(call, dtype) if dtype in HALVES else call
 
     return generate
 
 
-def _rounded(call: Call, dtype: Any) -> Call:
+def _rounded(call: Callable[..., Results], dtype: Any) -> Callable[..., Results]:
     """Return the call with its first result, sums in float32, in the dtype of the weights."""
 
     def rounded(*arrays: Any) -> tuple[Any, ...]:
