@@ -74,8 +74,11 @@ class ELL(Matrix):
     def _check(self, data: jax.Array) -> None:
         check_ell(data, self.indices, self.stored_shape, WEIGHTS)
 
-    _product = ell_convert.product
-    _event_product = ell_convert.event_product
+    def _product(self, data: jax.Array, x: jax.Array) -> jax.Array:
+        return ell_convert.product(self, data, x)
+
+    def _event_product(self, events: Events) -> jax.Array:
+        return ell_convert.event_product(self, events)
 
     def _stored_dense(self) -> jax.Array:
         return ell_convert.ell_todense(self.data, self.indices, shape=self.stored_shape)

@@ -172,10 +172,11 @@ def brought_up_to_date(plan: ByColumn | None, old: jax.Array, new: jax.Array) ->
 
 def event_product(matrix: Any, events: Events, shape: tuple[int, int], transpose: bool = False) -> jax.Array:
     """Return A @ events or A.T @ events, for a vector of events or a matrix of them; matrix: its arrays."""
+    data, indices, indptr = matrix
+    arrays = data, indices, indptr, events.values
     if events.values.ndim == 2:
-        return csr_event_matmat(*matrix, events.values, shape=shape, transpose=transpose)
-    static: dict[str, Any] = {"shape": shape, "transpose": transpose, "encoding": events.encoding}
-    return csr_event_matvec(*matrix, events.values, **static)
+        return csr_event_matmat(*arrays, shape=shape, transpose=transpose)
+    return csr_event_matvec(*arrays, shape=shape, transpose=transpose, encoding=events.encoding)
 
 
 # The value is computed from the plan's copy of the weights, derivatives from the weights themselves: so
