@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state, fading_of, leak_of, parameters_of, rate_of
 from event_ops.kernels.reference.decay import is_constant
 from event_ops.kernels.reference.membrane import relax
-from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, unless
+from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, unless_held
 
 
 def hh_cond_exp_step(
@@ -120,12 +121,12 @@ def hh_cond_exp_step(
     part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / count
     decay_ex, mean_ex, _ = fading_of("tau_syn_ex", tau_syn_ex, part, states[0])
     decay_in, mean_in, _ = fading_of("tau_syn_in", tau_syn_in, part, states[0])
-    # In the order in which the kernel for CPUs takes them.
+    names = "g_L", "E_ex", "E_in", "g_Na", "E_Na", "g_K", "E_K", "V_T", "t_ref", "dt"
     variables = {
         **{"decay_ex": decay_ex, "decay_in": decay_in, "mean_ex": mean_ex, "mean_in": mean_in},
-        **{"g_L": p.g_L, "leak": leak_of(p), "E_ex": p.E_ex, "E_in": p.E_in},
-        **{"rate": rate_of(p, p.C_m, count), "g_Na": p.g_Na, "E_Na": p.E_Na, "g_K": p.g_K, "E_K": p.E_K},
-        **{"V_T": p.V_T, "half": rate_of(p, in_dtype(2, p.dt.dtype), count), "t_ref": p.t_ref, "dt": p.dt},
+        **{"leak": leak_of(p), "rate": rate_of(p, p.C_m, count)},
+        **{"half": rate_of(p, in_dtype(2, p.dt.dtype), count)},
+        **{name: getattr(p, name) for name in names},
     }
     options: dict[str, Any] = {"substeps": count, "surrogate": surrogate, "backend": backend}
     return call_step(kernel, of_neuron, states, variables, **options)
@@ -164,12 +165,17 @@ def of_neuron(
     return v, jnp.where(spikes.astype(bool), p.t_ref, left), ex, into, *gates, spikes
 
 
-def _linoid(x: jax.Array) -> jax.Array:
-    """x / (exp(x) - 1), near 0 by its series."""
+def _linoid(x: jax.Array, power: jax.Array) -> jax.Array:
+    """Return x / (power - 1), where power is exp(x); near 0 its series."""
     near, y = jnp.abs(x) < 0.3, x * x
-    series = 1 - x / 2 + y * (1 / 12 - y * (1 / 720 - y * (1 / 30240 - y * (1 / 1209600 - y / 47900160))))
-    apart = unless(near, x)  # of the quotient, which is 0 / 0 at 0, no derivative passes
-    return jnp.where(near, series, apart / (jnp.exp(apart) - 1))
+    series = 1 / 30240 - y * (1 / 1209600 - y * (1 / 47900160))
+    series = 1 - x * 0.5 + y * (1 / 12 - y * (1 / 720 - y * series))
+    # Of the quotient, which is 0 / 0 at 0, no derivative passes.
+    return jnp.where(near, series, unless_held(near, _quotient, x, power))
+
+
+def _quotient(x: jax.Array, power: jax.Array) -> jax.Array:
+    return x / (power - 1)
 
 
 def _toward(x: jax.Array, alpha: jax.Array, beta: jax.Array, time: jax.Array) -> jax.Array:
@@ -178,13 +184,19 @@ def _toward(x: jax.Array, alpha: jax.Array, beta: jax.Array, time: jax.Array) ->
     return end + (x - end) * jnp.exp(-(alpha + beta) * time)
 
 
+# Factors in place of divisors: LLVM makes products only of divisions by a power of 2.
 def _gates(v: jax.Array, m: jax.Array, h: jax.Array, n: jax.Array, time: jax.Array) -> tuple[jax.Array, ...]:
+    """Return m, h and n after so much time at one potential, from four exponentials for six rates."""
+    x, z = (13 - v) * (1 / 4), (40 - v) * (1 / 5)
+    power = jnp.exp(z)
+    alpha_m, beta_m = 1.28 * _linoid(x, jnp.exp(x)), 1.4 * (z + _linoid(z, power))  # that is linoid of -z
+    alpha_h, beta_h = 0.128 * jnp.exp((17 - v) * (1 / 18)), 4 / (1 + power)
+    alpha_n, beta_n = 0.16 * _linoid(z - 5, power * math.exp(-5)), 0.5 * jnp.exp((10 - v) * (1 / 40))
     return (
-        _toward(m, 1.28 * _linoid((13 - v) / 4), 1.4 * _linoid((v - 40) / 5), time),
-        _toward(h, 0.128 * jnp.exp((17 - v) / 18), 4 / (1 + jnp.exp((40 - v) / 5)), time),
-        _toward(n, 0.16 * _linoid((15 - v) / 5), 0.5 * jnp.exp((10 - v) / 40), time),
+        _toward(m, alpha_m, beta_m, time),
+        _toward(h, alpha_h, beta_h, time),
+        _toward(n, alpha_n, beta_n, time),
     )
 
 
 kernel = define_kernel("hh_cond_exp_step", "event_ops.neurons", "neuron", "synapse", "elementwise")
-kernel.def_numba_kernel("event_ops.catalog.hh_cond_exp_step.numba_cpu:build")
