@@ -5,9 +5,8 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
-from ffi_bridge import XLACustomKernel
 
 
 def axpy(a: ArrayLike, x: ArrayLike, y: ArrayLike, *, backend: str | None = None) -> jax.Array:
@@ -36,6 +35,4 @@ def axpy(a: ArrayLike, x: ArrayLike, y: ArrayLike, *, backend: str | None = None
     return kernel(a, x, y, outs=jax.ShapeDtypeStruct(x.shape, x.dtype), backend=backend)
 
 
-kernel = XLACustomKernel("axpy")
-kernel.def_tags("elementwise")
-define_backends(kernel, "reference", "numba_cpu", "warp")
+kernel = define_operator("axpy", "elementwise", backends=("reference", "numba_cpu", "warp"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -14,33 +14,55 @@ from jax.interpreters import ad
 from ffi_bridge import XLACustomKernel
 
 
-def tangent_in(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
-    """Return the rule `dy = kernel(..., dx, ...)`: the operator, with the tangent as input `position`."""
+def tangents_in(kernel: XLACustomKernel, *positions: int, initial: int | None = None) -> Callable[..., Any]:
+    """Return the jvp rule of a kernel that is linear in each of the inputs at `positions`.
 
-    def rule(tangent: Any, *primals: Any, **params: Any) -> Any:
-        return kernel(*primals[:position], tangent, *primals[position + 1 :], **params)
+    The tangent of one is the kernel with this tangent in its place, and 0 as what is added to: the input
+    `initial`, if there is one, whose tangent is added as it is.
+    """
 
-    return rule
-
-
-def tangent_without_initial(kernel: XLACustomKernel, position: int) -> Callable[..., Any]:
-    """Return the rule for an input in which an operator is linear once its last one, `initial`, is 0."""
-    rule = tangent_in(kernel, position)
-    return lambda tangent, *primals, **params: rule(
-        tangent, *primals[:-1], jnp.zeros_like(primals[-1]), **params
-    )
-
-
-def tangents_in(kernel: XLACustomKernel, *positions: int) -> Callable[..., Any]:
-    """Return the jvp rule of a kernel, of however many inputs, that is linear in the ones at `positions`."""
-    rules = {position: tangent_in(kernel, position) for position in positions}
+    def term(i: int, primals: Sequence[Any], tangent: Any, params: Mapping[str, Any]) -> Any:
+        if i == initial:
+            return tangent
+        inputs = list(primals)
+        inputs[i] = tangent
+        if initial is not None:
+            inputs[initial] = jnp.zeros_like(primals[initial])
+        return kernel(*inputs, **params)
 
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...], **params: Any) -> tuple[Any, Any]:
-        given = {i: tangents[i] for i in positions if not isinstance(tangents[i], ad.Zero)}
-        terms = [rules[i](tangent, *primals, **params) for i, tangent in given.items()]
+        places = positions if initial is None else (*positions, initial)
+        given = {i: tangents[i] for i in places if not isinstance(tangents[i], ad.Zero)}
+        terms = [term(i, primals, tangent, params) for i, tangent in given.items()]
         return kernel(*primals, **params), reduce(add, terms) if terms else None
 
     return rule
+
+
+def transpose_of(
+    formula: Callable[..., Any], *positions: int, initial: int | None = None
+) -> Callable[..., list[Any]]:
+    """Return the transpose rule of a kernel that is `formula(*inputs, **params)`, made of other operators.
+
+    It is linear in each of the inputs at `positions`, of which one is transposed, and adds to `initial`,
+    which the formula may leave out.
+    """
+
+    def rule(ct: Any, *inputs: Any, **params: Any) -> list[Any]:
+        results: list[Any] = [None] * len(inputs)
+        if initial is not None and ad.is_undefined_primal(inputs[initial]):
+            results[initial] = ct
+        for i in positions:
+            if ad.is_undefined_primal(inputs[i]):
+                of_one = partial(_of_one, formula, inputs, i, params)
+                (results[i],) = jax.linear_transpose(of_one, inputs[i].aval)(ct)
+        return results
+
+    return rule
+
+
+def _of_one(formula: Callable[..., Any], inputs: Any, place: int, params: Any, x: Any) -> Any:
+    return formula(*inputs[:place], x, *inputs[place + 1 :], **params)
 
 
 def of_one_weight(ct: jax.Array, sums: jax.Array) -> jax.Array:

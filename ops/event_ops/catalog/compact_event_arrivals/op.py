@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import matrix_shape, readable
@@ -18,8 +17,8 @@ from event_ops.checks.packed_entries import ascending, check_parts, equal_starts
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.arrivals import Part, arrivals
 from event_ops.kernels.reference.history import checked_slot_of
-from event_ops.rules.linear_inputs import tangent_without_initial
-from ffi_bridge import XLACustomKernel, get_operator
+from event_ops.rules.linear_inputs import transpose_of
+from ffi_bridge import get_operator
 
 
 @contract(
@@ -107,48 +106,18 @@ def compact_event_arrivals(
     )
 
 
-kernel = XLACustomKernel("compact_event_arrivals")
-kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="arrivals")
+def _formula(*inputs: Any, outs: Any, shape: Any, backend: Any) -> Any:
+    """Return the arrivals as products with the transposes of the parts, without `initial`."""
 
-
-kernel.def_jvp_rule2(
-    tangent_without_initial(kernel, 0),  # history
-    None,
-    None,
-    tangent_without_initial(kernel, 3),  # scale
-    None,
-    None,
-    lambda tangent, *_, **__: tangent,  # initial
-)
-
-
-@kernel.def_transpose_rule
-def _transpose(
-    ct: Any,
-    history: Any,
-    entries: Any,
-    indptr: Any,
-    scale: Any,
-    slot: Any,
-    starts: Any,
-    initial: Any,
-    **params: Any,
-) -> list[Any]:
     def product(part: Part) -> jax.Array:
         *operands, size = part
-        outs = jax.ShapeDtypeStruct(size[1:], ct.dtype)
-        operator = get_operator("compact_event_matvec")
-        return operator(*operands, shape=size, outs=outs, transpose=True, backend=params["backend"])
+        sums, operator = jax.ShapeDtypeStruct(size[1:], outs.dtype), get_operator("compact_event_matvec")
+        return operator(*operands, shape=size, outs=sums, transpose=True, backend=backend)
 
-    sums = arrivals(product, params["shape"], ct.dtype)
+    return arrivals(product, shape, outs.dtype)(*inputs[:-1], 0)
 
-    def of(history: Any, scale: Any) -> jax.Array:
-        return sums(history, entries, indptr, scale, slot, starts, 0)
 
-    results: list[Any] = [None] * 7
-    if ad.is_undefined_primal(history):
-        (results[0],) = jax.linear_transpose(lambda x: of(x, scale), history.aval)(ct)
-    else:
-        (results[3],) = jax.linear_transpose(lambda x: of(history, x), scale.aval)(ct)
-    return results
+kernel = define_operator(
+    "compact_event_arrivals", "sparse event-driven synapse", family="arrivals", linear=(0, 3), initial=6
+)
+kernel.def_transpose_rule(transpose_of(_formula, 0, 3))

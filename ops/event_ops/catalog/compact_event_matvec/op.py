@@ -5,15 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import as_array
-from event_ops.checks.csr import check_event_vector, matrix_shape, readable
-from event_ops.checks.packed_entries import check_words, scale_of
+from event_ops.checks.products import Factor, compact_product
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.packed_entries import product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(entries=contracts.words, indptr=contracts.ends_of("entries"), events=contracts.spike_ids)
@@ -59,18 +55,11 @@ def compact_event_matvec(
 
     Source: the compressed sparse row format; weights in fixed point.
     """
-    entries, indptr, events = map(as_array, (entries, indptr, events))
-    scale, shape = scale_of(scale, events.dtype), matrix_shape(shape)
-    check_words(entries, indptr, scale, shape)
-    check_event_vector("events", events, scale, shape, transpose, encoding, "scale")
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), scale.dtype)
-    events = readable(events, encoding, outs.dtype)
-    static = {"shape": shape, "transpose": bool(transpose)}
-    return kernel(entries, indptr, scale, events, outs=outs, backend=backend, **static)
+    factor = Factor("events", events, are_events=True, encoding=encoding)
+    return compact_product(kernel, entries, indptr, scale, factor, shape, transpose, backend)
 
 
-kernel = XLACustomKernel("compact_event_matvec")
-kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, family="compact_products")
-kernel.def_jvp_rule(tangents_in(kernel, 2, 3))  # scale, events
+kernel = define_operator(
+    "compact_event_matvec", "sparse event-driven", family="compact_products", linear=(2, 3)
+)
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -5,15 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import as_array, check_same_dtype
-from event_ops.checks.csr import check_operand, matrix_shape
-from event_ops.checks.packed_entries import check_words, scale_of
+from event_ops.checks.products import Factor, compact_product
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.packed_entries import product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(entries=contracts.words, indptr=contracts.ends_of("entries"))
@@ -65,18 +61,8 @@ def compact_matvec(
 
     Source: the compressed sparse row format; weights in fixed point.
     """
-    entries, indptr, v = map(as_array, (entries, indptr, v))
-    scale, shape = scale_of(scale, v.dtype), matrix_shape(shape)
-    check_words(entries, indptr, scale, shape)
-    check_operand("v", v, shape, transpose)
-    check_same_dtype("v", v, "scale", scale)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), scale.dtype)
-    static = {"shape": shape, "transpose": bool(transpose)}
-    return kernel(entries, indptr, scale, v, outs=outs, backend=backend, **static)
+    return compact_product(kernel, entries, indptr, scale, Factor("v", v), shape, transpose, backend)
 
 
-kernel = XLACustomKernel("compact_matvec")
-kernel.def_tags("sparse", "float")
-define_backends(kernel, family="compact_products")
-kernel.def_jvp_rule(tangents_in(kernel, 2, 3))  # scale, v
+kernel = define_operator("compact_matvec", "sparse float", family="compact_products", linear=(2, 3))
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -6,10 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, check_dtype, check_shape, summed_in
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
@@ -18,8 +17,8 @@ from event_ops.checks.keywords import initial_sums
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.kernels.reference.history import checked_slot_of, lagged
-from event_ops.rules.linear_inputs import tangent_without_initial
-from ffi_bridge import XLACustomKernel, get_operator
+from event_ops.rules.linear_inputs import transpose_of
+from ffi_bridge import get_operator
 
 
 @contract(history=contracts.recent_ids, indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -115,48 +114,26 @@ def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
     check_shape("indptr", indptr, (rows * slots + 1,), why=why)
 
 
-kernel = XLACustomKernel("csr_event_arrivals")
-kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="arrivals",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
-)
-
-
-kernel.def_jvp_rule2(
-    tangent_without_initial(kernel, 0),  # history
-    tangent_without_initial(kernel, 1),  # data
-    None,
-    None,
-    None,
-    lambda tangent, *_, **__: tangent,  # initial
-)
-
-
-@kernel.def_transpose_rule
-def _transpose(ct: Any, history: Any, data: Any, *rest: Any, shape: Any, **params: Any) -> list[Any]:
-    indices, indptr, slot, _ = rest
-    linear = 0 if ad.is_undefined_primal(history) else 1
-    slots = (history.aval if linear == 0 else history).shape[0]
-    product = get_operator("csr_event_matvec")
+def _formula(
+    history: Any, data: Any, indices: Any, indptr: Any, slot: Any, _: Any, *, shape: Any, **params: Any
+) -> Any:
+    """Return the arrivals as a product with the transpose of the matrix, without `initial`."""
+    slots = history.shape[0]
+    events = lagged(history, slot, shape[0], params["outs"].dtype)
+    if events.dtype not in (jnp.bool, history.dtype) and data.ndim:
+        # Counts, of ids too, multiply the weights; bools choose, which hides NaN of silent rows.
+        counts = values_at(events, rows_of(indptr, indices.shape[0]))
+        data, events = data.astype(counts.dtype) * counts, events != 0
     params |= {"shape": (shape[0] * slots, shape[1]), "transpose": True}
+    return get_operator("csr_event_matvec")(data, indices, indptr, events, **params)
 
-    def arrivals(history: Any, data: Any) -> Any:
-        events = lagged(history, slot, shape[0], params["outs"].dtype)
-        if events.dtype not in (jnp.bool, history.dtype) and data.ndim:
-            # Counts, of ids too, multiply the weights; bools choose, which hides NaN of silent rows.
-            counts = values_at(events, rows_of(indptr, indices.shape[0]))
-            data, events = data.astype(counts.dtype) * counts, events != 0
-        return product(data, indices, indptr, events, **params)
 
-    results: list[Any] = [None] * 6
-    if linear == 0:
-        (results[0],) = jax.linear_transpose(lambda x: arrivals(x, data), history.aval)(ct)
-    else:
-        (results[1],) = jax.linear_transpose(lambda x: arrivals(history, x), data.aval)(ct)
-    return results
+kernel = define_operator(
+    "csr_event_arrivals",
+    "sparse event-driven synapse",
+    family="arrivals",
+    linear=(0, 1),
+    initial=5,
+    has_atomics=True,
+)
+kernel.def_transpose_rule(transpose_of(_formula, 0, 1))

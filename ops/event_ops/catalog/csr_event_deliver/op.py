@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
     FLOAT_WEIGHTS,
@@ -24,7 +22,8 @@ from event_ops.checks.csr import check_csr, check_events, check_operand, event_w
 from event_ops.checks.inputs import as_input
 from event_ops.checks.ring_buffer import arrival_places, check_delays, checked_slot
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel, get_operator
+from event_ops.rules.linear_inputs import transpose_of
+from ffi_bridge import get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"), delays=contracts.delays)
@@ -110,52 +109,21 @@ def _checked_slot(buffer: jax.Array, slot: Any, shape: tuple[int, int]) -> jax.A
     return array
 
 
-kernel = XLACustomKernel("csr_event_deliver")
-kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="arrivals",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
-)
-
-
-def _data_tangent(tangent: Any, buffer: Any, data: Any, *rest: Any, **params: Any) -> Any:
-    return kernel(jnp.zeros_like(buffer), tangent, *rest, **params)
-
-
-def _spikes_tangent(tangent: Any, buffer: Any, *rest: Any, **params: Any) -> Any:
-    *parts, _, slot = rest
-    return kernel(jnp.zeros_like(buffer), *parts, tangent, slot, **params)
-
-
-kernel.def_jvp_rule2(
-    lambda tangent, *_, **__: tangent, _data_tangent, None, None, None, _spikes_tangent, None
-)
-
-
-@kernel.def_transpose_rule
-def _transpose(ct: Any, buffer: Any, data: Any, *parts: Any, outs: Any, **params: Any) -> list[Any]:
-    indices, indptr, delays, spikes, slot = parts
-    linear = [ad.is_undefined_primal(x) for x in (buffer, data, spikes)]
-    results: list[Any] = [ct if linear[0] else None, *[None] * 6]
-    if not any(linear[1:]):
-        return results
-    # The operator is a product with A.T, where A has one column for each place of the buffer.
-    columns, rows = arrival_places(indices, delays, slot, outs), indptr.shape[0] - 1
-    params |= {"shape": (rows, outs.size), "transpose": True}
+def _formula(_: Any, data: Any, *structure: Any, outs: Any, **params: Any) -> Any:
+    """Return what is added, by a matrix that has one column for each place of the buffer, transposed."""
+    indices, indptr, delays, spikes, slot = structure
+    columns = arrival_places(indices, delays, slot, outs)
+    params |= {"shape": (indptr.shape[0] - 1, outs.size), "transpose": True}
     flat, product = jax.ShapeDtypeStruct((outs.size,), outs.dtype), get_operator("csr_event_matvec")
+    return product(data, columns, indptr, spikes, outs=flat, **params).reshape(outs.shape)
 
-    def arrivals(data: Any, spikes: Any) -> Any:
-        return product(data, columns, indptr, spikes, outs=flat, **params)
 
-    if linear[1]:
-        back = jax.linear_transpose(lambda data: arrivals(data, spikes), data.aval)
-        (results[1],) = back(ct.reshape(-1))
-    else:
-        back = jax.linear_transpose(lambda spikes: arrivals(data, spikes), spikes.aval)
-        (results[5],) = back(ct.reshape(-1))
-    return results
+kernel = define_operator(
+    "csr_event_deliver",
+    "sparse event-driven synapse",
+    family="arrivals",
+    linear=(1, 5),
+    initial=0,
+    has_atomics=True,
+)
+kernel.def_transpose_rule(transpose_of(_formula, 1, 5, initial=0))

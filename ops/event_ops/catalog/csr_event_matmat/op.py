@@ -5,21 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
-from event_ops.checks.csr import (
-    check_csr,
-    check_events,
-    check_operand,
-    event_weights,
-    matrix_shape,
-    places_of,
-)
+from event_ops.checks.products import Factor, csr_product
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.products import product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(
@@ -70,28 +60,13 @@ def csr_event_matmat(
         TypeError: a dtype that is not taken, or float events of another dtype than Y.
         ValueError: a shape that does not fit `shape`.
     """
-    indices, indptr, events = map(as_array, (indices, indptr, events))
-    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
-    shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, FLOAT_WEIGHTS)
-    check_operand("events", events, shape, transpose, rank=2)
-    check_events("events", events, data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], events.shape[1]), summed_in(data))
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    places = places_of(permutation, data, indices)
-    return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
+    factor = Factor("events", events, rank=2, are_events=True)
+    return csr_product(
+        kernel, data, indices, indptr, factor, shape, transpose, deterministic, backend, permutation
+    )
 
 
-kernel = XLACustomKernel("csr_event_matmat")
-kernel.def_tags("sparse", "event-driven")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="csr_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+kernel = define_operator(
+    "csr_event_matmat", "sparse event-driven", family="csr_products", linear=(0, 3), has_atomics=True
 )
-kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 kernel.def_transpose_rule(product_transpose(kernel))

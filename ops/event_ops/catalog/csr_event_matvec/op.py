@@ -9,22 +9,12 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
-from event_ops.checks.csr import (
-    check_csr,
-    check_event_vector,
-    event_weights,
-    matrix_shape,
-    places_of,
-    readable,
-)
+from event_ops.checks.products import Factor, csr_product
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import one_each, rows_of, values_at
-from event_ops.rules.linear_inputs import tangents_in
 from event_ops.rules.products import by_place, fold_into, product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(
@@ -94,30 +84,15 @@ def csr_event_matvec(
         >>> csr_event_matvec(*A, np.array([True, False]), shape=(2, 3), transpose=True)
         Array([1., 0., 2.], dtype=float32)
     """
-    indices, indptr, events = map(as_array, (indices, indptr, events))
-    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
-    shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, FLOAT_WEIGHTS)
-    check_event_vector("events", events, data, shape, transpose, encoding)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
-    events = readable(events, encoding, outs.dtype)
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    places = places_of(permutation, data, indices)
-    return kernel(data, indices, indptr, events, *places, outs=outs, backend=backend, **static)
+    factor = Factor("events", events, are_events=True, encoding=encoding)
+    return csr_product(
+        kernel, data, indices, indptr, factor, shape, transpose, deterministic, backend, permutation
+    )
 
 
-kernel = XLACustomKernel("csr_event_matvec")
-kernel.def_tags("sparse", "event-driven")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="csr_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+kernel = define_operator(
+    "csr_event_matvec", "sparse event-driven", family="csr_products", linear=(0, 3), has_atomics=True
 )
-kernel.def_jvp_rule(tangents_in(kernel, 0, 3))  # data, events
 _by_product = product_transpose(kernel)
 
 

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_same_dtype, check_shape
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import of_one_weight, tangent_in
-from ffi_bridge import XLACustomKernel, get_operator
+from event_ops.rules.linear_inputs import of_one_weight
+from ffi_bridge import get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -81,10 +81,7 @@ def csr_gap_current(
     return kernel(data, indices, indptr, v, outs=outs, shape=shape, backend=backend)
 
 
-kernel = XLACustomKernel("csr_gap_current")
-kernel.def_tags("sparse", "synapse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
+kernel = define_operator("csr_gap_current", "sparse synapse float", family="csr_products", linear=(0, 3))
 
 
 @kernel.def_transpose_rule

@@ -5,14 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, summed_in
-from event_ops.checks.csr import check_csr, check_operand, event_weights, matrix_shape
+from event_ops.checks.products import Factor, csr_product
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -55,27 +52,10 @@ def csr_matmat(
 
     Source: the compressed sparse row format as in SciPy's csr_matrix.
     """
-    indices, indptr, dense = map(as_array, (indices, indptr, B))
-    data = event_weights(data, indices, dense.dtype)
-    shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, WEIGHTS)
-    check_operand("B", dense, shape, transpose, rank=2)
-    check_factor_dtype("B", dense, "data", data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), summed_in(data))
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, indptr, dense, outs=outs, backend=backend, **static)
+    return csr_product(
+        kernel, data, indices, indptr, Factor("B", B, rank=2), shape, transpose, deterministic, backend
+    )
 
 
-kernel = XLACustomKernel("csr_matmat")
-kernel.def_tags("sparse", "float")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="csr_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
-)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, B
+kernel = define_operator("csr_matmat", "sparse float", family="csr_products", linear=(0, 3), has_atomics=True)
 kernel.def_transpose_rule(product_transpose(kernel))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, summed_in
-from event_ops.checks.csr import check_csr, check_operand, event_weights, matrix_shape
+from event_ops.checks.products import Factor, csr_product
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import fold_into, product_transpose
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -55,28 +52,11 @@ def csr_matvec(
 
     Source: the compressed sparse row format as in SciPy's csr_matrix.
     """
-    indices, indptr, v = map(as_array, (indices, indptr, v))
-    data = event_weights(data, indices, v.dtype)
-    shape = matrix_shape(shape)
-    check_csr(data, indices, indptr, shape, WEIGHTS)
-    check_operand("v", v, shape, transpose)
-    check_factor_dtype("v", v, "data", data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, indptr, v, outs=outs, backend=backend, **static)
+    return csr_product(
+        kernel, data, indices, indptr, Factor("v", v), shape, transpose, deterministic, backend
+    )
 
 
-kernel = XLACustomKernel("csr_matvec")
-kernel.def_tags("sparse", "float")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="csr_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
-)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None, tangent_in(kernel, 3))  # data, v
+kernel = define_operator("csr_matvec", "sparse float", family="csr_products", linear=(0, 3), has_atomics=True)
 kernel.def_transpose_rule(product_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True))

@@ -7,12 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_numbers, check_structure, matrix_shape, places_of
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel
 
 
 @contract(
@@ -92,6 +91,4 @@ def csr_normalize(
     return kernel(data, indices, indptr, sums, flags, limit, *places, outs=outs, backend=backend, **static)
 
 
-kernel = XLACustomKernel("csr_normalize")
-kernel.def_tags("sparse", "event-driven", "plasticity")
-define_backends(kernel, family="row_changes")
+kernel = define_operator("csr_normalize", "sparse event-driven plasticity", family="row_changes")

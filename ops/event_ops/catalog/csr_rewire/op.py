@@ -8,14 +8,13 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_structure
 from event_ops.checks.inputs import in_dtype
 from event_ops.checks.procedural import procedural_shape, seed_word, step_word
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns_or_padding, indptr=contracts.ends_of("indices"))
@@ -106,6 +105,4 @@ def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any
     return (np.zeros((), np.uint32),) * 2, targets
 
 
-kernel = XLACustomKernel("csr_rewire")
-kernel.def_tags("sparse", "structure", "plasticity")
-define_backends(kernel, family="row_changes")
+kernel = define_operator("csr_rewire", "sparse structure plasticity", family="row_changes")

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import (
     FLOATS,
@@ -22,8 +22,7 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
-from ffi_bridge import XLACustomKernel, get_operator
+from ffi_bridge import get_operator
 
 
 @contract(indptr=contracts.ends_of("data"))
@@ -70,10 +69,7 @@ def csr_scale_rows(
     return kernel(data, indptr, x, outs=outs, backend=backend)
 
 
-kernel = XLACustomKernel("csr_scale_rows")
-kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, x
+kernel = define_operator("csr_scale_rows", "sparse float", family="csr_products", linear=(0, 2))
 
 
 @kernel.def_transpose_rule

@@ -8,13 +8,12 @@ import jax
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, NUMBERS, as_array, check_dtype, check_same_dtype
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
-from ffi_bridge import XLACustomKernel, get_operator
+from ffi_bridge import get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -82,10 +81,7 @@ def _width(name: str, x: jax.Array, size: int, axis: str) -> int:
     )
 
 
-kernel = XLACustomKernel("csr_sddmm")
-kernel.def_tags("sparse", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="csr_products")
-kernel.def_jvp_rule2(None, None, tangent_in(kernel, 2), tangent_in(kernel, 3))  # X, Y
+kernel = define_operator("csr_sddmm", "sparse float", family="csr_products", linear=(2, 3))  # X, Y
 
 
 @kernel.def_transpose_rule

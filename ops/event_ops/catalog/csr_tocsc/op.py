@@ -6,12 +6,11 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_numbers, check_structure, matrix_shape
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -59,6 +58,4 @@ def csr_tocsc(
     return csc_indices, csc_indptr, permutation
 
 
-kernel = XLACustomKernel("csr_tocsc")
-kernel.def_tags("sparse", "structure")
-define_backends(kernel, family="conversions")
+kernel = define_operator("csr_tocsc", "sparse structure", family="conversions")

@@ -7,14 +7,12 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS, as_array, summed_in
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import dense_at, rows_of
-from event_ops.rules.linear_inputs import tangent_in
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -62,10 +60,7 @@ def todense(data: jax.Array, *structure: jax.Array, shape: tuple[int, int], **st
     return kernel(data, *structure, outs=outs, **static).astype(data.dtype)
 
 
-kernel = XLACustomKernel("csr_todense")
-kernel.def_tags("sparse", "float")
-define_backends(kernel, family="conversions", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, None)  # data
+kernel = define_operator("csr_todense", "sparse float", family="conversions", linear=(0,), has_atomics=True)
 
 
 @kernel.def_transpose_rule

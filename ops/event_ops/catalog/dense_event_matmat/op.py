@@ -5,12 +5,9 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
-from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
-from event_ops.checks.csr import check_events, check_operand
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.catalog import define_operator
+from event_ops.checks.products import Factor, dense_product
 from event_ops.rules.products import dense_transpose
-from ffi_bridge import XLACustomKernel
 
 
 def dense_event_matmat(
@@ -44,26 +41,12 @@ def dense_event_matmat(
         TypeError: a dtype that is not taken, or float events of another dtype than Y.
         ValueError: weights or events is not 2-d, or events does not fit weights.
     """
-    weights, events = as_array(weights), as_array(events)
-    check_dtype("weights", weights, FLOAT_WEIGHTS)
-    check_rank("weights", weights, 2, "(rows, columns)")
-    check_operand("events", events, (weights.shape[0], weights.shape[1]), transpose, rank=2)
-    check_events("events", events, weights)
-    outs = jax.ShapeDtypeStruct((weights.shape[1 if transpose else 0], events.shape[1]), summed_in(weights))
-    static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(weights, events, outs=outs, backend=backend, **static)
+    return dense_product(
+        kernel, weights, Factor("events", events, rank=2, are_events=True), transpose, deterministic, backend
+    )
 
 
-kernel = XLACustomKernel("dense_event_matmat")
-kernel.def_tags("dense", "event-driven")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="dense_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+kernel = define_operator(
+    "dense_event_matmat", "dense event-driven", family="dense_products", linear=(0, 1), has_atomics=True
 )
-kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 kernel.def_transpose_rule(dense_transpose(kernel))

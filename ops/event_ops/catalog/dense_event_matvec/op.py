@@ -5,12 +5,9 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
-from event_ops.checks.arrays import FLOAT_WEIGHTS, as_array, check_dtype, check_rank, summed_in
-from event_ops.checks.csr import check_events, check_operand
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.catalog import define_operator
+from event_ops.checks.products import Factor, dense_product
 from event_ops.rules.products import dense_transpose, fold_into
-from ffi_bridge import XLACustomKernel
 
 
 def dense_event_matvec(
@@ -44,28 +41,13 @@ def dense_event_matvec(
         TypeError: a dtype that is not taken, or float events of another dtype than y.
         ValueError: weights is not 2-d, or events does not fit it.
     """
-    weights, events = as_array(weights), as_array(events)
-    check_dtype("weights", weights, FLOAT_WEIGHTS)
-    check_rank("weights", weights, 2, "(rows, columns)")
-    check_events("events", events, weights)
-    rows, columns = weights.shape
-    check_operand("events", events, (rows, columns), transpose)
-    outs = jax.ShapeDtypeStruct((columns if transpose else rows,), summed_in(weights))
-    static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(weights, events, outs=outs, backend=backend, **static)
+    return dense_product(
+        kernel, weights, Factor("events", events, are_events=True), transpose, deterministic, backend
+    )
 
 
-kernel = XLACustomKernel("dense_event_matvec")
-kernel.def_tags("dense", "event-driven")
-define_backends(
-    kernel,
-    "reference",
-    "numba_cpu",
-    "numba_cuda",
-    "warp",
-    family="dense_products",
-    lacks_on_gpu=NONDETERMINISTIC_ON_GPU,
+kernel = define_operator(
+    "dense_event_matvec", "dense event-driven", family="dense_products", linear=(0, 1), has_atomics=True
 )
-kernel.def_jvp_rule2(tangent_in(kernel, 0), tangent_in(kernel, 1))
 kernel.def_batching_rule(fold_into(kernel, "dense_event_matmat", transposed=True))
 kernel.def_transpose_rule(dense_transpose(kernel))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, as_array, summed_in
-from event_ops.checks.csr import check_ell, check_events, check_operand, event_weights, matrix_shape
+from event_ops.checks.products import Factor, ell_product
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr
-from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import ell_transpose, fold_into
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns_or_padding)
@@ -55,20 +52,12 @@ def ell_event_matvec(
         TypeError: a dtype that is not taken, or float events of another dtype than y.
         ValueError: a shape that does not fit `shape`.
     """
-    indices, events = map(as_array, (indices, events))
-    data = event_weights(data, indices, events.dtype if events.dtype in FLOATS else float)
-    shape = matrix_shape(shape)
-    check_ell(data, indices, shape, FLOAT_WEIGHTS)
-    check_operand("events", events, shape, transpose)
-    check_events("events", events, data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, events, outs=outs, backend=backend, **static)
+    factor = Factor("events", events, are_events=True)
+    return ell_product(kernel, data, indices, factor, shape, transpose, deterministic, backend)
 
 
-kernel = XLACustomKernel("ell_event_matvec")
-kernel.def_tags("sparse", "event-driven")
-define_backends(kernel, family="ell_products", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, events
+kernel = define_operator(
+    "ell_event_matvec", "sparse event-driven", family="ell_products", linear=(0, 2), has_atomics=True
+)
 kernel.def_transpose_rule(ell_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_event_matmat", transposed=False, matrix_of=ell_as_csr))

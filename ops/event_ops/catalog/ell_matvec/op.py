@@ -5,15 +5,12 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import WEIGHTS, as_array, check_factor_dtype, check_rank, summed_in
-from event_ops.checks.csr import check_ell, check_operand, matrix_shape
+from event_ops.checks.products import Factor, ell_product
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr
-from event_ops.rules.linear_inputs import tangent_in
 from event_ops.rules.products import ell_transpose, fold_into
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.columns_or_padding)
@@ -54,20 +51,9 @@ def ell_matvec(
 
     Source: the ELLPACK-ITPACK storage format.
     """
-    data, indices, v = map(as_array, (data, indices, v))
-    shape = matrix_shape(shape)
-    check_rank("data", data, 2, "(rows, entries per row)")
-    check_ell(data, indices, shape, WEIGHTS)
-    check_operand("v", v, shape, transpose)
-    check_factor_dtype("v", v, "data", data)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), summed_in(data))
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(data, indices, v, outs=outs, backend=backend, **static)
+    return ell_product(kernel, data, indices, Factor("v", v), shape, transpose, deterministic, backend)
 
 
-kernel = XLACustomKernel("ell_matvec")
-kernel.def_tags("sparse", "float")
-define_backends(kernel, family="ell_products", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # data, v
+kernel = define_operator("ell_matvec", "sparse float", family="ell_products", linear=(0, 2), has_atomics=True)
 kernel.def_transpose_rule(ell_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "csr_matmat", transposed=True, matrix_of=ell_as_csr))

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.inputs import reshaped
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.decay import decay_factor
-from ffi_bridge import XLACustomKernel, get_operator
+from ffi_bridge import get_operator
 
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
@@ -111,9 +111,7 @@ def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
         ) from None
 
 
-kernel = XLACustomKernel("expsyn_step")
-kernel.def_tags("sparse", "event-driven", "synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+kernel = define_operator("expsyn_step", "sparse event-driven synapse", has_atomics=True)
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:

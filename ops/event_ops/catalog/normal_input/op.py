@@ -8,10 +8,9 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import is_known
 from event_ops.kernels.noise import add_numbers, checked_pair
-from ffi_bridge import XLACustomKernel
 
 
 def normal_input(
@@ -87,6 +86,4 @@ def _check_std(std: Any) -> None:
         raise ValueError(f"std is or contains {negative.flat[0]}; expected standard deviations, >= 0")
 
 
-kernel = XLACustomKernel("normal_input")
-kernel.def_tags("synapse", "elementwise")
-define_backends(kernel, family="noise")
+kernel = define_operator("normal_input", "synapse elementwise", family="noise")

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank
-from ffi_bridge import XLACustomKernel
 
 
 def pack_events(events: ArrayLike, *, backend: str | None = None) -> jax.Array:
@@ -34,6 +33,4 @@ def pack_events(events: ArrayLike, *, backend: str | None = None) -> jax.Array:
     return kernel(events, outs=outs, backend=backend)
 
 
-kernel = XLACustomKernel("pack_events")
-kernel.def_tags("event-driven")
-define_backends(kernel, family="encodings")
+kernel = define_operator("pack_events", "event-driven", family="encodings")

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import as_input, filled, in_dtype
@@ -16,7 +16,6 @@ from event_ops.checks.keywords import initial_sums
 from event_ops.checks.procedural import first_word, seed_word, step_word
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
-from ffi_bridge import XLACustomKernel
 
 
 @contract(mean=contracts.poisson_means)
@@ -89,6 +88,4 @@ def poisson_input(
     return kernel(weight, *words, tables, which, sums, outs=outs, backend=backend)
 
 
-kernel = XLACustomKernel("poisson_input")
-kernel.def_tags("synapse", "elementwise")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel = define_operator("poisson_input", "synapse elementwise")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype
-from event_ops.checks.csr import check_operand
-from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.catalog import define_operator
+from event_ops.checks.products import Factor, procedural_product
 from event_ops.rules.products import fold_into, procedural_transpose
-from ffi_bridge import XLACustomKernel
 
 
 def procedural_event_matvec(
@@ -57,21 +53,12 @@ def procedural_event_matvec(
     Source: gaps between entries as in Batagelj and Brandes, Physical Review E 71, 036113, 2005; Philox2x32-10
     of Salmon et al., SC 2011; normal weights by Box and Muller.
     """
-    events, seed = as_array(events), seed_word(seed)
-    weight = weight_parameters(weight, distribution, events.dtype if events.dtype in FLOATS else float)
-    shape, prob = procedural_shape(shape), check_prob(prob)
-    check_operand("events", events, shape, transpose)
-    check_dtype("events", events, ("bool", *FLOATS))
-    if events.dtype != bool:
-        check_same_dtype("events", events, "weight", weight)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0],), weight.dtype)
-    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": bool(transpose)}
-    return kernel(weight, seed, events, outs=outs, backend=backend, **static)
+    factor = Factor("events", events, are_events=True)
+    return procedural_product(kernel, weight, seed, factor, prob, shape, distribution, transpose, backend)
 
 
-kernel = XLACustomKernel("procedural_event_matvec")
-kernel.def_tags("sparse", "procedural", "event-driven")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="procedural_products")
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, events
+kernel = define_operator(
+    "procedural_event_matvec", "sparse procedural event-driven", family="procedural_products", linear=(0, 2)
+)
 kernel.def_transpose_rule(procedural_transpose(kernel))
 kernel.def_batching_rule(fold_into(kernel, "procedural_event_matmat", transposed=True))

@@ -5,13 +5,9 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
-from event_ops.checks.arrays import as_array, check_same_dtype
-from event_ops.checks.csr import check_operand
-from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
-from event_ops.rules.linear_inputs import tangent_in
+from event_ops.catalog import define_operator
+from event_ops.checks.products import Factor, procedural_product
 from event_ops.rules.products import procedural_transpose
-from ffi_bridge import XLACustomKernel
 
 
 def procedural_matmat(
@@ -53,18 +49,12 @@ def procedural_matmat(
     Source: gaps between entries as in Batagelj and Brandes, Physical Review E 71, 036113, 2005; Philox2x32-10
     of Salmon et al., SC 2011; normal weights by Box and Muller.
     """
-    dense = as_array(B)
-    weight, seed = weight_parameters(weight, distribution, dense.dtype), seed_word(seed)
-    shape, prob = procedural_shape(shape), check_prob(prob)
-    check_operand("B", dense, shape, transpose, rank=2)
-    check_same_dtype("B", dense, "weight", weight)
-    outs = jax.ShapeDtypeStruct((shape[1] if transpose else shape[0], dense.shape[1]), weight.dtype)
-    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": bool(transpose)}
-    return kernel(weight, seed, dense, outs=outs, backend=backend, **static)
+    return procedural_product(
+        kernel, weight, seed, Factor("B", B, rank=2), prob, shape, distribution, transpose, backend
+    )
 
 
-kernel = XLACustomKernel("procedural_matmat")
-kernel.def_tags("sparse", "procedural", "float")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp", family="procedural_products")
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in(kernel, 2))  # weight, B
+kernel = define_operator(
+    "procedural_matmat", "sparse procedural float", family="procedural_products", linear=(0, 2)
+)
 kernel.def_transpose_rule(procedural_transpose(kernel))

@@ -7,11 +7,10 @@ from math import prod
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import NUMBERS, check_dtype
 from event_ops.checks.inputs import as_input, reshaped
 from event_ops.checks.ring_buffer import checked_slot
-from ffi_bridge import XLACustomKernel
 
 
 def read_slot(
@@ -48,6 +47,4 @@ def read_slot(
 
 
 # Its derivatives are those of the reference.
-kernel = XLACustomKernel("read_slot")
-kernel.def_tags("synapse")
-define_backends(kernel, "reference", "numba_cpu", "numba_cuda", "warp")
+kernel = define_operator("read_slot", "synapse")

@@ -9,13 +9,12 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.at_places import scatter
 from event_ops.checks.keywords import values_at_places
 from event_ops.checks.values import contract
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.target_indices)
@@ -56,32 +55,13 @@ def scatter_add(
         IndexError: mode is "error" and a known index is out of range.
         NotImplementedError: mode is "error", indices are traced, and the backend cannot raise.
     """
-    return scatter(
-        kernel,
-        target,
-        indices,
-        updates,
-        dtypes=NUMBERS,
-        mode=mode,
-        deterministic=bool(deterministic),
-        backend=backend,
-    )
+    options: dict[str, Any] = {"mode": mode, "deterministic": bool(deterministic), "backend": backend}
+    return scatter(kernel, target, indices, updates, dtypes=NUMBERS, **options)
 
 
-kernel = XLACustomKernel("scatter_add")
-kernel.def_tags("scatter")
-define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
-
-
-def _target_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:
-    return tangent
-
-
-def _updates_tangent(tangent: Any, target: Any, indices: Any, updates: Any, **params: Any) -> Any:
-    return kernel(jnp.zeros_like(target), indices, tangent, **params)
-
-
-kernel.def_jvp_rule2(_target_tangent, None, _updates_tangent)
+kernel = define_operator(
+    "scatter_add", "scatter", family="at_places", linear=(2,), initial=0, has_atomics=True
+)
 
 
 @kernel.def_transpose_rule

@@ -5,13 +5,12 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.at_places import scatter
 from event_ops.checks.values import contract
 from event_ops.rules.at_places import scatter_extremum_jvp
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.target_indices)
@@ -58,7 +57,5 @@ def scatter_max(
     return scatter(kernel, target, indices, updates, dtypes=REALS, mode=mode, backend=backend)
 
 
-kernel = XLACustomKernel("scatter_max")
-kernel.def_tags("scatter")
-define_backends(kernel, family="at_places")
+kernel = define_operator("scatter_max", "scatter", family="at_places")
 kernel.def_jvp_rule(scatter_extremum_jvp(kernel))

@@ -7,14 +7,12 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.at_places import scatter
 from event_ops.checks.values import contract
 from event_ops.rules.at_places import tangent_in_updates
-from event_ops.rules.linear_inputs import tangent_in
-from ffi_bridge import XLACustomKernel
 
 
 @contract(indices=contracts.target_indices)
@@ -60,24 +58,16 @@ def scatter_mul(
         >>> scatter_mul(np.ones(2, np.float32), np.int32([0, 0]), np.float32([2, 3])).tolist()
         [6.0, 1.0]
     """
-    return scatter(
-        kernel,
-        target,
-        indices,
-        updates,
-        dtypes=REALS,
-        mode=mode,
-        deterministic=bool(deterministic),
-        backend=backend,
-    )
+    options: dict[str, Any] = {"mode": mode, "deterministic": bool(deterministic), "backend": backend}
+    return scatter(kernel, target, indices, updates, dtypes=REALS, **options)
 
 
-kernel = XLACustomKernel("scatter_mul")
-kernel.def_tags("scatter")
-define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
+def _target_tangent(tangent: Any, target: Any, *updates: Any, **params: Any) -> Any:
+    return kernel(tangent, *updates, **params)
 
 
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None, tangent_in_updates)
+kernel = define_operator("scatter_mul", "scatter", family="at_places", has_atomics=True)
+kernel.def_jvp_rule2(_target_tangent, None, tangent_in_updates)
 
 
 @kernel.def_transpose_rule

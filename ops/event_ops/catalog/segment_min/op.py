@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.at_places import reduce_segments
 from event_ops.checks.values import contract
 from event_ops.rules.at_places import segment_extremum_jvp
-from ffi_bridge import XLACustomKernel
 
 
 @contract(segment_ids=contracts.segments)
@@ -59,19 +60,9 @@ def segment_min(
         >>> segment_min(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3).tolist()
         [1.0, inf, 2.0]
     """
-    return reduce_segments(
-        kernel,
-        data,
-        segment_ids,
-        num_segments,
-        dtypes=REALS,
-        indices_are_sorted=indices_are_sorted,
-        mode=mode,
-        backend=backend,
-    )
+    options: dict[str, Any] = {"indices_are_sorted": indices_are_sorted, "mode": mode, "backend": backend}
+    return reduce_segments(kernel, data, segment_ids, num_segments, dtypes=REALS, **options)
 
 
-kernel = XLACustomKernel("segment_min")
-kernel.def_tags("scatter", "segment")
-define_backends(kernel, family="at_places")
+kernel = define_operator("segment_min", "scatter segment", family="at_places")
 kernel.def_jvp_rule(segment_extremum_jvp(kernel, "min"))

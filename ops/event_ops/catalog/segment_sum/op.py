@@ -8,14 +8,12 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import NONDETERMINISTIC_ON_GPU, define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.at_places import reduce_segments
 from event_ops.checks.keywords import values_at_places
 from event_ops.checks.values import contract
-from event_ops.rules.linear_inputs import tangent_in
-from ffi_bridge import XLACustomKernel
 
 
 @contract(segment_ids=contracts.segments)
@@ -65,23 +63,12 @@ def segment_sum(
         >>> segment_sum(np.float32([1, 2, 3]), np.int32([0, 2, 0]), 3)
         Array([4., 0., 2.], dtype=float32)
     """
-    return reduce_segments(
-        kernel,
-        data,
-        segment_ids,
-        num_segments,
-        dtypes=NUMBERS,
-        indices_are_sorted=indices_are_sorted,
-        mode=mode,
-        deterministic=bool(deterministic),
-        backend=backend,
-    )
+    options: dict[str, Any] = {"indices_are_sorted": indices_are_sorted, "mode": mode, "backend": backend}
+    options["deterministic"] = bool(deterministic)
+    return reduce_segments(kernel, data, segment_ids, num_segments, dtypes=NUMBERS, **options)
 
 
-kernel = XLACustomKernel("segment_sum")
-kernel.def_tags("scatter", "segment")
-define_backends(kernel, family="at_places", lacks_on_gpu=NONDETERMINISTIC_ON_GPU)
-kernel.def_jvp_rule2(tangent_in(kernel, 0), None)
+kernel = define_operator("segment_sum", "scatter segment", family="at_places", linear=(0,), has_atomics=True)
 
 
 @kernel.def_transpose_rule

@@ -8,9 +8,8 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank
-from ffi_bridge import XLACustomKernel
 
 
 def spike_compact(
@@ -57,6 +56,4 @@ def list_outs(size: int, capacity: int | None) -> tuple[jax.ShapeDtypeStruct, ja
     return jax.ShapeDtypeStruct((length,), np.int32), jax.ShapeDtypeStruct((), np.int32)
 
 
-kernel = XLACustomKernel("spike_compact")
-kernel.def_tags("event-driven")
-define_backends(kernel, family="encodings")
+kernel = define_operator("spike_compact", "event-driven", family="encodings")

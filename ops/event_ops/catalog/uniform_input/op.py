@@ -5,9 +5,8 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.kernels.noise import add_numbers, checked_pair
-from ffi_bridge import XLACustomKernel
 
 
 def uniform_input(
@@ -63,6 +62,4 @@ def uniform_input(
     return add_numbers(kernel, "uniform", base, top - base, seed, step, first, stream, backend)
 
 
-kernel = XLACustomKernel("uniform_input")
-kernel.def_tags("synapse", "elementwise")
-define_backends(kernel, family="noise")
+kernel = define_operator("uniform_input", "synapse elementwise", family="noise")

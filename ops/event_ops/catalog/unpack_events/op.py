@@ -8,9 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_backends
+from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
-from ffi_bridge import XLACustomKernel
 
 
 def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> jax.Array:
@@ -39,6 +38,4 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
     return kernel(words, outs=jax.ShapeDtypeStruct((size,), jnp.bool_), backend=backend)
 
 
-kernel = XLACustomKernel("unpack_events")
-kernel.def_tags("event-driven")
-define_backends(kernel, family="encodings")
+kernel = define_operator("unpack_events", "event-driven", family="encodings")
