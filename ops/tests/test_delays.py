@@ -12,7 +12,7 @@ from jax.test_util import check_grads
 
 from event_ops import csr_event_deliver, read_slot
 from event_ops.cases.draw import Draw
-from event_ops.catalog.csr_event_deliver.oracle import csr_event_deliver as oracle
+from event_ops.kernels.oracle.arrivals import csr_event_deliver as oracle
 
 NEURONS, SLOTS, STEPS = 12, 5, 23
 OPTIONS = {"shape": (NEURONS, NEURONS)}

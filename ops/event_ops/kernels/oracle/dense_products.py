@@ -1,3 +1,5 @@
+"""Products of a dense matrix with events, one event after the other."""
+
 import numpy as np
 
 from event_ops.kernels.oracle import wide
@@ -9,3 +11,7 @@ def dense_event_matmat(weights, events, *, transpose=False):
     for j, c in np.argwhere(events):
         Y[:, c] += W[:, j] * float(events[j, c])
     return Y
+
+
+def dense_event_matvec(weights, events, *, transpose=False):
+    return dense_event_matmat(weights, events[:, None], transpose=transpose)[:, 0]
