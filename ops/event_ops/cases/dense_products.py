@@ -1,0 +1,188 @@
+"""Cases of products of a dense matrix with events."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
+from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, size
+from event_ops.cases.draw import Draw, Shape, drawn
+from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.operations import each_term
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(0, sums=True)
+
+WEIGHTS, EVENTS = 0, 1
+
+
+@drawn
+def _with_events(
+    draw: Draw,
+    shape: Shape,
+    rate: float,
+    transpose: bool,
+    events: str = "bool",
+    *,
+    n: int | None = None,
+    poisoned: bool = False,
+) -> Arguments:
+    """Return a matrix, and a vector or `n` columns of events.
+
+    poisoned: weights that meet no active event are NaN or infinite.
+    """
+    weights = draw.numbers(shape)
+    neurons = shape[0] if transpose else shape[1]
+    extent = (neurons,) if n is None else (neurons, n)
+    active = draw.events(math.prod(extent), rate, events).reshape(extent)
+    if poisoned:
+        meets, silent = (weights if transpose else weights.T), ~active_flags(active, neurons)
+        meets[silent] = np.nan
+        meets[silent, ::2] = np.inf
+    return (weights, active), {"transpose": transpose}
+
+
+def _wrong_calls(n: int | None = None) -> tuple[InvalidCall, ...]:
+    """Return wrong calls of a product with a vector, or a matrix of `n` columns, of events."""
+    weights = np.ones((2, 3), np.float32)
+
+    def ones(neurons: int, dtype: type = bool) -> np.ndarray:
+        return np.ones((neurons,) if n is None else (neurons, n), dtype)
+
+    wrong = changes_to({"weights": weights, "events": ones(3)})
+    per_row = "one element per row" if n is None else "one row per row"
+    calls = (
+        wrong("integer", TypeError, "weights has dtype int32", weights=weights.astype("i")),
+        wrong("integer-events", TypeError, "events has dtype int32", events=ones(3, np.int32)),
+        wrong("mixed", TypeError, "events has dtype float16", events=ones(3, np.float16)),
+        wrong("flat", ValueError, "weights has 1 dimensions", weights=weights[0]),
+        wrong("orientation", ValueError, "it fits transpose=True", events=ones(2)),
+        wrong("short", ValueError, per_row, events=ones(4), transpose=True),
+    )
+    of_matrix = wrong("vector", ValueError, "events has 1 dim.*call the matvec", events=np.ones(3, bool))
+    return calls if n is None else (*calls, of_matrix)
+
+
+def _ends(call: Call) -> tuple[int, int]:
+    """Return the number of neurons that may be active, and of the neurons that they act on."""
+    rows, columns = call.weights.shape
+    return (rows, columns) if call.transpose else (columns, rows)
+
+
+def _moved(call: Call, outs: Outs) -> int:
+    """Count the events, the outputs, and the rows (or columns) of neurons that are active in any vector."""
+    neurons, others = _ends(call)
+    met = int(active_flags(call.events, neurons).sum()) * others
+    return size(call.events, *outs) + met * each(call.weights)
+
+
+def _operations(call: Call, outs: Outs) -> int:
+    """Count `each_term` for the row (or column) of each active event."""
+    return int(np.count_nonzero(call.events)) * _ends(call)[1] * each_term(call.events)
+
+
+_BENCH = Bench(linear=(0, 1), moved=_moved, operations=_operations)
+
+dense_event_matvec = OperatorCases(
+    DTYPES,
+    (
+        Case("random", _with_events((17, 23), 0.4, False), differentiable=(WEIGHTS,), tolerance=20),
+        Case(
+            "random-transposed-float",
+            _with_events((17, 23), 0.4, True, "float"),
+            differentiable=(WEIGHTS, EVENTS),
+            tolerance=20,
+        ),
+        Case(
+            "few-float",
+            _with_events((9, 60), 0.06, False, "float"),
+            differentiable=(WEIGHTS, EVENTS),
+            tolerance=20,
+        ),
+        Case("poisoned", _with_events((11, 40), 0.5, False, poisoned=True), tolerance=20),
+        Case("poisoned-transposed", _with_events((40, 11), 0.5, True, poisoned=True), tolerance=20),
+        Case("no-columns", _with_events((4, 0), 1, False)),
+        Case(
+            "threads-transposed", _with_events((300, 250), 0.7, True), tolerance=200, note="sums of 200 terms"
+        ),
+        Case("threads", _with_events((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
+        *(
+            Case(
+                f"{half}{'-transposed' * transpose}",
+                stored_as(half, WEIGHTS, _with_events((17, 23), 0.4, transpose)),
+                tolerance=20,
+            )
+            for half, transpose in (("float16", False), ("bfloat16", False), ("bfloat16", True))
+        ),
+        Case(
+            "bfloat16-few",
+            stored_as("bfloat16", WEIGHTS, _with_events((9, 60), 0.06, False, "float")),
+            tolerance=20,
+        ),
+        *(
+            benchmark(
+                f"{size}-{rate:.0%}{'-transposed' * transpose}",
+                _with_events((size, size), rate, transpose),
+                tolerance=200,
+            )
+            for size, rate in ((400, 0.01), (1500, 0.01), (4000, 0.01), (4000, 1.0))
+            for transpose in (True, False)
+        ),
+    ),
+    _wrong_calls(),
+    ROUNDING,
+    _BENCH,
+)
+
+dense_event_matmat = OperatorCases(
+    DTYPES,
+    (
+        Case("random", _with_events((17, 23), 0.4, False, n=5), differentiable=(WEIGHTS,), tolerance=20),
+        Case(
+            "random-transposed-float",
+            _with_events((17, 23), 0.4, True, "float", n=9),
+            differentiable=(WEIGHTS, EVENTS),
+            tolerance=20,
+        ),
+        Case(
+            "random-transposed", _with_events((7, 5), 0.4, True, n=3), differentiable=(WEIGHTS,), tolerance=20
+        ),
+        Case(
+            "few-float",
+            _with_events((9, 60), 0.04, False, "float", n=35),
+            differentiable=(WEIGHTS, EVENTS),
+            tolerance=20,
+        ),
+        Case("poisoned", _with_events((11, 40), 0.2, False, poisoned=True, n=3), tolerance=20),
+        Case("poisoned-transposed", _with_events((40, 11), 0.2, True, poisoned=True, n=3), tolerance=20),
+        Case("no-columns", _with_events((4, 0), 1, False, n=3)),
+        Case("no-vectors", _with_events((4, 5), 1, True, n=0)),
+        Case(
+            "threads-transposed",
+            _with_events((300, 250), 0.7, True, n=3),
+            tolerance=200,
+            note="sums of 200 terms",
+        ),
+        Case("threads", _with_events((300, 250), 0.7, False, n=3), tolerance=200, note="sums of 175 terms"),
+        Case("float16", stored_as("float16", WEIGHTS, _with_events((17, 23), 0.4, False, n=5)), tolerance=20),
+        Case(
+            "bfloat16",
+            stored_as("bfloat16", WEIGHTS, _with_events((17, 23), 0.4, True, "float", n=9)),
+            tolerance=20,
+        ),
+        *(
+            benchmark(
+                f"{size}-n{n}-{rate:.0%}{'-transposed' * transpose}",
+                _with_events((size, size), rate, transpose, n=n),
+                tolerance=200,
+            )
+            for size, n, rate in ((400, 16, 0.01), (4000, 32, 0.01), (4000, 32, 0.1))
+            for transpose in (True, False)
+        ),
+    ),
+    _wrong_calls(4),
+    ROUNDING,
+    _BENCH,
+)

@@ -1,0 +1,243 @@
+"""Cases of products with a generated matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, Wrong, changes_to
+from event_ops.cases.bench import Bench, Call, Outs
+from event_ops.cases.draw import Draw, Make, Shape, drawn
+from event_ops.cases.operations import each_term, generated_product
+
+DTYPES = ("float32", "float64")
+ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
+
+WEIGHT, OPERAND = 0, 2
+
+
+@drawn
+def generated(
+    draw: Draw,
+    shape: Shape,
+    prob: float,
+    distribution: str,
+    transpose: bool = False,
+    *,
+    n: int | None = None,
+    events: str = "",
+    rate: float = 0.3,
+    seed: int = 12345,
+) -> Arguments:
+    """Return a matrix, and a vector or `n` columns, of numbers or events."""
+    weight = draw.numbers(() if distribution == "constant" else 2)
+    extent = _extent(shape[0] if transpose else shape[1], n)
+    x = draw.events(math.prod(extent), rate, events).reshape(extent) if events else draw.numbers(extent)
+    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": transpose}
+    return (weight, np.uint32(77 if events else seed), x), static
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    return (WEIGHT, OPERAND) if name in ("normal", "uniform-transposed") else ()
+
+
+def _events(name: str) -> tuple[int, ...]:
+    return (WEIGHT, OPERAND) if "float" in name else (WEIGHT,)
+
+
+def _summed(inputs: Mapping[str, Make], differentiable: Callable[[str], tuple[int, ...]]) -> tuple[Case, ...]:
+    """Return a case for each of the inputs, of long sums; `differentiable` takes its name."""
+    note = "sums of up to two hundred terms"
+    return tuple(
+        Case(name, make, differentiable=differentiable(name), tolerance=20, note=note)
+        for name, make in inputs.items()
+    )
+
+
+def _wrong_numbers(operand: str, n: int | None = None) -> tuple[InvalidCall, ...]:
+    """Return wrong calls of a product with a vector, or a matrix of `n` columns, of this name."""
+    right = np.ones(_extent(4, n), np.float32)
+    wrong = changes_to(
+        {"weight": np.float32(1), "seed": np.uint32(1), operand: right}, prob=0.5, shape=(2, 4)
+    )
+    turned = {operand: np.ones(_extent(2, n), "f")}
+    return (
+        wrong("half", TypeError, "float16.*32 or 64 bits", weight=np.float16(1)),
+        wrong("mixed", TypeError, f"{operand} has dtype int32 and weight", **{operand: right.astype("i")}),
+        wrong("float-seed", TypeError, "seed has dtype float32", seed=np.float32(1)),
+        wrong("seeds", ValueError, "seed has shape.*jax.vmap", seed=np.ones(2, np.int32)),
+        wrong("pair", ValueError, r"weight has shape \(2,\).*one weight", weight=np.ones(2, "f")),
+        wrong("one", ValueError, r"expected \(2,\): normal: \(mean", distribution="normal"),
+        wrong("poisson", ValueError, "'poisson'; expected 'constant' or", distribution="poisson"),
+        wrong("percent", ValueError, r"prob is 5; expected a probability, in \[0, 1\]", prob=5),
+        wrong("nan", ValueError, "prob is nan", prob=float("nan")),
+        wrong("prob-array", TypeError, "expected a number known when", prob=np.ones(1)),
+        wrong("orientation", ValueError, "it fits transpose=True", **turned),
+        wrong("shape", ValueError, "at most 2147479552 rows and columns", shape=(2, 2**31)),
+        *_vector_for_matrix(wrong, operand, np.ones(4, "f"), n),
+    )
+
+
+def _wrong_events(n: int | None = None) -> tuple[InvalidCall, ...]:
+    """Return wrong calls of a product with a vector, or a matrix of `n` columns, of events."""
+    right = np.ones(_extent(4, n), bool)
+    wrong = changes_to(
+        {"weight": np.float32(1), "seed": np.uint32(1), "events": right}, prob=0.5, shape=(2, 4)
+    )
+    per_column = "one element per column" if n is None else "one row per column"
+    return (
+        wrong("half", TypeError, "float16.*32 or 64 bits", weight=np.float16(1)),
+        wrong("integer-events", TypeError, "events has dtype int", events=right.astype("i")),
+        wrong("mixed", TypeError, "weight has dtype int32", weight=np.ones(2, "i"), distribution="uniform"),
+        wrong("seeds", ValueError, r"seed has shape \(1,\)", seed=np.ones(1, np.int32)),
+        wrong("negative-prob", ValueError, "prob is -0.1", prob=-0.1),
+        wrong("orientation", ValueError, "it fits transpose=True", events=right[:2]),
+        wrong("short-events", ValueError, per_column, events=right[:3]),
+        *_vector_for_matrix(wrong, "events", np.ones(4, bool), n),
+    )
+
+
+def _extent(size: int, n: int | None) -> tuple[int, ...]:
+    return (size,) if n is None else (size, n)
+
+
+def _vector_for_matrix(wrong: Wrong, operand: str, vector: np.ndarray, n: int | None) -> list[InvalidCall]:
+    """Return the call of a product with a matrix that has a vector instead."""
+    call = wrong("vector", ValueError, f"{operand} has 1 dim.*call the matvec", **{operand: vector})
+    return [] if n is None else [call]
+
+
+def _of_numbers(call: Call, outs: Outs) -> int:
+    """Count a product and a sum for each entry and column, beside what generates each entry once."""
+    x = call.v if hasattr(call, "v") else call.B
+    return generated_product(call, len(x), 2 * math.prod(x.shape[1:]))
+
+
+def _of_events(call: Call, outs: Outs) -> int:
+    """Count what each active event does with its entries, beside what generates these once."""
+    active = np.count_nonzero(call.events.any(axis=tuple(range(1, call.events.ndim))))
+    terms = call.prob * np.count_nonzero(call.events) * outs[0].shape[0] * each_term(call.events)
+    return generated_product(call, int(active), 0) + round(terms)
+
+
+procedural_matvec = OperatorCases(
+    DTYPES,
+    (
+        *_summed(
+            {
+                "normal": generated((17, 23), 0.2, "normal"),
+                "uniform-transposed": generated((17, 23), 0.2, "uniform", True),
+                "sparse-transposed": generated((3, 9000), 1e-4, "constant", True, seed=2**32 - 1),
+                "full": generated((6, 7), 1.0, "constant"),
+                "no-columns": generated((4, 0), 0.5, "normal"),
+                "threads": generated((60, 1000), 0.15, "constant"),
+                "threads-transposed": generated((1000, 60), 0.15, "constant", True),
+            },
+            _numbers,
+        ),
+        *(
+            benchmark(
+                f"{size}-{per_row}{'-transposed' * transpose}",
+                generated((size, size), per_row / size, "constant", transpose),
+                tolerance=50,
+            )
+            for size, per_row in ((1000, 50), (4000, 80), (20_000, 100))
+            for transpose in (False, True)
+        ),
+    ),
+    _wrong_numbers("v"),
+    ROUNDING,
+    Bench(operations=_of_numbers),
+)
+procedural_matmat = OperatorCases(
+    DTYPES,
+    (
+        *_summed(
+            {
+                "normal": generated((17, 23), 0.2, "normal", n=5),
+                "uniform-transposed": generated((17, 23), 0.2, "uniform", True, n=3),
+                "sparse-transposed": generated((3, 9000), 1e-4, "constant", True, n=2, seed=2**32 - 1),
+                "wide-transposed": generated((17, 23), 0.2, "normal", True, n=40),
+                "full-wide": generated((6, 7), 1.0, "constant", n=35),
+                "no-columns": generated((4, 0), 0.5, "normal", n=3),
+                "no-vectors": generated((4, 5), 0.5, "normal", True, n=0),
+                "threads": generated((60, 1000), 0.15, "constant", n=3),
+                "threads-transposed": generated((1000, 60), 0.15, "constant", True, n=3),
+            },
+            _numbers,
+        ),
+        *(
+            benchmark(
+                f"{size}-{per_row}-n{n}{'-transposed' * transpose}",
+                generated((size, size), per_row / size, "constant", transpose, n=n),
+                tolerance=50,
+            )
+            for size, per_row, n in ((1000, 50, 16), (4000, 80, 16), (20_000, 100, 32))
+            for transpose in (False, True)
+        ),
+    ),
+    _wrong_numbers("B", 3),
+    ROUNDING,
+    Bench(operations=_of_numbers),
+)
+procedural_event_matvec = OperatorCases(
+    DTYPES,
+    (
+        *_summed(
+            {
+                "random-float": generated((17, 23), 0.2, "uniform", events="float"),
+                "constant-transposed": generated((17, 23), 0.2, "constant", True, events="bool"),
+                "normal-float-transposed": generated((17, 23), 0.2, "normal", True, events="float"),
+                "no-rows": generated((0, 4), 0.5, "constant", True, events="bool"),
+                "threads": generated((60, 1000), 0.15, "constant", events="bool"),
+                "threads-transposed": generated((1000, 60), 0.15, "constant", True, events="bool", rate=0.9),
+            },
+            _events,
+        ),
+        *(
+            benchmark(
+                f"{size}-{per_row}-{rate:.2%}",
+                generated((size, size), per_row / size, "constant", True, events="bool", rate=rate),
+                tolerance=20,
+            )
+            for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
+        ),
+    ),
+    _wrong_events(),
+    ROUNDING,
+    Bench(operations=_of_events),
+)
+procedural_event_matmat = OperatorCases(
+    DTYPES,
+    (
+        *_summed(
+            {
+                "random-float": generated((17, 23), 0.2, "uniform", n=5, events="float"),
+                "constant-transposed": generated((17, 23), 0.2, "constant", True, n=3, events="bool"),
+                "normal-float-transposed": generated((17, 23), 0.2, "normal", True, n=35, events="float"),
+                "wide": generated((6, 40), 0.3, "constant", n=40, events="bool"),
+                "no-rows": generated((0, 4), 0.5, "constant", True, n=3, events="bool"),
+                "no-vectors": generated((5, 4), 0.5, "constant", n=0, events="bool"),
+                "threads": generated((60, 1000), 0.15, "constant", n=3, events="bool"),
+                "threads-transposed": generated(
+                    (1000, 60), 0.15, "constant", True, n=3, events="bool", rate=0.9
+                ),
+            },
+            _events,
+        ),
+        *(
+            benchmark(
+                f"{size}-{per_row}-n{n}-{rate:.2%}{'-transposed' * transpose}",
+                generated((size, size), per_row / size, "constant", transpose, n=n, events="bool", rate=rate),
+                tolerance=20,
+            )
+            for size, per_row, n, rate in ((1000, 50, 16, 0.01), (50_000, 100, 32, 0.01))
+            for transpose in (False, True)
+        ),
+    ),
+    _wrong_events(3),
+    ROUNDING,
+    Bench(operations=_of_events),
+)
