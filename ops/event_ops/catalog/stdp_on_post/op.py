@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog.stdp_on_post.reference import potentiated
+from event_ops.catalog import FAMILIES
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.kernels.reference.plasticity import check_trace, check_weights, rate_and_bounds
+from event_ops.kernels.reference.plasticity import check_trace, check_weights, potentiated, rate_and_bounds
 from event_ops.plasticity.apply_rule import applied, defined
 from event_ops.plasticity.emit import COLUMNS
 
@@ -81,3 +81,4 @@ def stdp_on_post(
 
 
 kernel = defined("stdp_on_post", COLUMNS)
+FAMILIES[kernel.name] = "stdp"

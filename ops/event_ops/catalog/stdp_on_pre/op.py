@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog.stdp_on_pre.reference import depressed
+from event_ops.catalog import FAMILIES
 from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.kernels.reference.plasticity import check_trace, check_weights, rate_and_bounds
+from event_ops.kernels.reference.plasticity import check_trace, check_weights, depressed, rate_and_bounds
 from event_ops.plasticity.apply_rule import applied, defined
 from event_ops.plasticity.emit import ROWS
 
@@ -77,3 +77,4 @@ def stdp_on_pre(
 
 
 kernel = defined("stdp_on_pre", ROWS)
+FAMILIES[kernel.name] = "stdp"
