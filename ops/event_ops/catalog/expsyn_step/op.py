@@ -111,7 +111,7 @@ def _per_channel(decay: jax.Array, shape: tuple[int, ...]) -> jax.Array:
         ) from None
 
 
-kernel = define_operator("expsyn_step", "sparse event-driven synapse", has_atomics=True)
+kernel = define_operator("expsyn_step", "sparse event-driven synapse", family="arrivals", has_atomics=True)
 
 
 def _arrivals(*parts: Any, outs: Any, **params: Any) -> Any:

@@ -1,1 +1,1 @@
-"""The operator `read_slot`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `read_slot`: see op.py for what it computes."""

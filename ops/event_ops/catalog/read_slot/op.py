@@ -47,4 +47,4 @@ def read_slot(
 
 
 # Its derivatives are those of the reference.
-kernel = define_operator("read_slot", "synapse")
+kernel = define_operator("read_slot", "synapse", family="arrivals")

@@ -1,6 +1,7 @@
-"""Arrivals through synapses with delays on the CPU: rows of active events, added to sums or a ring buffer.
+"""Arrivals through synapses on the CPU: rows of active events, added to sums, a ring buffer or conductances.
 
 The first argument that is updated and y are the same memory; XLA copies it first where it is needed again.
+Kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from event_ops.kernels.numba_cpu.deliver import (
     MIN_ENTRIES_PARALLEL,
     add_rows,
     add_rows_parallel,
+    deliver,
+    deliver_parallel,
     entries_up_to,
 )
 from event_ops.kernels.numba_cpu.events import ids_of
 from event_ops.kernels.numba_cpu.history import Recent, recent_rows
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
 from event_ops.kernels.numba_cpu.ring_buffer import (
     add_delayed_rows,
@@ -32,6 +35,9 @@ from event_ops.kernels.numba_cpu.ring_buffer import (
 )
 from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 from ffi_bridge import numba_kernel
+
+# Below this many elements their decay takes less time than a parallel launch.
+MIN_DECAY_PARALLEL = 1 << 18
 
 
 # One thread: private sums would take a pass over the whole buffer, which a ring buffer is there to avoid.
@@ -140,5 +146,63 @@ def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
         large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
         run = numba_kernel(make_arrivals_of_words(large), outs, input_output_aliases={6: 0})
         return run(history, entries, indptr, *rest)
+
+    return call
+
+
+# In JAX's own operations XLA sees no order between reading a slot and clearing it, and copies the buffer.
+@njit
+def read_and_clear(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
+    """arrivals = y[now]; y[now] = 0."""
+    now = y[slot_now(slot, y.shape[0])]
+    for j in range(np.uintp(arrivals.size)):
+        arrivals[j] = now[j]
+        now[j] = 0
+
+
+def read_slot(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays that calls the kernel."""
+    return numba_kernel(read_and_clear, outs, input_output_aliases={0: 1})
+
+
+@njit(fastmath=CONTRACT)
+def decay_range(decay: Any, y: Any, low: int, high: int) -> None:
+    """y *= decay in the columns from `low` to `high` of every channel; decay has one column, or all."""
+    one_each = decay.shape[1] == 1
+    for channel in range(np.uintp(y.shape[0])):
+        trace, factors = y[channel], decay[channel]
+        if one_each:
+            factor = factors[0]
+            for i in range(np.uintp(low), np.uintp(high)):
+                trace[i] *= factor
+        else:
+            for i in range(np.uintp(low), np.uintp(high)):
+                trace[i] *= factors[i]
+
+
+@cache
+def make_expsyn_step(large: bool) -> Any:
+    """Return the kernel of a pass over g, then of the rows that spiked, for one thread or for all."""
+    add = deliver_parallel if large else deliver
+
+    @njit(parallel=large)
+    def step(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any) -> None:
+        size, parts = y.shape[1], num_threads() if large else 1
+        if large and y.size >= MIN_DECAY_PARALLEL:
+            for part in prange(parts):
+                decay_range(decay, y, size * part // parts, size * (part + 1) // parts)
+        else:
+            decay_range(decay, y, 0, size)
+        add(data, indices, indptr, spikes, y.reshape(-1))
+
+    return step
+
+
+def expsyn_step(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays: on one thread, or on all for many entries."""
+
+    def call(g: Any, data: Any, indices: Any, *rest: Any) -> Any:
+        kernel = make_expsyn_step(reaches(indices.size, MIN_ENTRIES_PARALLEL))
+        return numba_kernel(kernel, outs, input_output_aliases={0: 0})(g, data, indices, *rest)
 
     return call

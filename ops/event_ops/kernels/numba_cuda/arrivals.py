@@ -1,4 +1,4 @@
-"""Arrivals through synapses with delays on a GPU: rows of active events, added to sums or a ring buffer.
+"""Arrivals through synapses on a GPU: rows of active events, added to sums, a ring buffer or conductances.
 
 The first argument that is updated and y are the same memory.
 """
@@ -16,13 +16,13 @@ from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
 from event_ops.kernels.numba_cuda.access import at, bounded, place, row_of_flag, slot_now, weight_in_order
-from event_ops.kernels.numba_cuda.deliver import Delivery, make_add_entries, note, team_for
+from event_ops.kernels.numba_cuda.deliver import Delivery, deliver, make_add_entries, note, team_for
 from event_ops.kernels.numba_cuda.fixed_order import event_sums
 from event_ops.kernels.numba_cuda.history import deliver_recent
 from event_ops.kernels.numba_cuda.packed_entries import add_row_of
-from event_ops.kernels.numba_cuda.threads import BLOCK
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.kernels.reference.history import lagged
-from ffi_bridge import numba_cuda_callable
+from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 
 add_entries = make_add_entries(weight_in_order)
 
@@ -152,5 +152,50 @@ def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(history: Any, entries: Any, indptr: Any, scale: Any, *rest: Any) -> Any:
         return run(history, entries, indptr, scale.reshape(-1), *rest)
+
+    return call
+
+
+@cuda.jit
+def read_and_clear(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
+    """arrivals = y[now]; y[now] = 0, a thread for each element."""
+    j = cuda.grid(1)
+    if j < arrivals.size:
+        now = slot_now(slot, y.shape[0])
+        arrivals[j] = y[now, j]
+        y[now, j] = 0
+
+
+def read_slot(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; the buffer is updated in place where it is not needed again."""
+    return numba_cuda_kernel(read_and_clear, outs, launch_dims=outs[0].size, input_output_aliases={0: 1})
+
+
+@cuda.jit
+def decay_all(decay: Any, run: Any, y: Any) -> None:
+    """y *= decay for a flat y; each factor is that of a run of elements: one, a channel, or all of them."""
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] *= decay[i // run]
+
+
+def expsyn_step(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable[..., Any]:
+    """Return the function of arrays; g is updated in place where it is not needed again."""
+    flat = jax.ShapeDtypeStruct((outs.size,), outs.dtype)
+
+    def launch(
+        g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any, stream: Any
+    ) -> None:
+        trace = y.ravel()
+        run = np.int64(trace.size // max(1, decay.size))
+        decay_all[blocks_of(trace.size), BLOCK, stream](decay.ravel(), run, trace)
+        deliver(data, indices, indptr, indptr.size - 1, spikes, trace, stream)
+
+    step = numba_cuda_callable(launch, outs, input_output_aliases={0: 0})
+
+    def call(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any) -> Any:
+        if deterministic:  # all entries are sorted by the element of g that they reach
+            return g * decay + event_sums(data, indices, indptr, spikes, flat).reshape(outs.shape)
+        return step(g, data.reshape(-1), indices, indptr, spikes, decay)
 
     return call

@@ -1,4 +1,4 @@
-"""Arrivals through synapses with delays, one entry after the other."""
+"""Arrivals through synapses, one entry after the other."""
 
 import numpy as np
 
@@ -45,3 +45,19 @@ def compact_event_arrivals(
             if event and target < min(columns, int(starts[part + 1])):
                 y[target] += weight * float(event)
     return y
+
+
+def read_slot(buffer, slot):
+    rest = wide(buffer).copy()
+    now = int(slot) % len(rest)
+    arrivals = rest[now].copy()
+    rest[now] = 0
+    return arrivals, rest
+
+
+def expsyn_step(g, data, indices, indptr, spikes, *, shape, tau, dt):
+    weights, arrivals = weights_of(data, indices), np.zeros(shape[1])
+    for i, j, k in csr_entries(indices, indptr, shape):
+        if spikes[i]:
+            arrivals[j] += weights[k] * float(spikes[i])
+    return wide(g) * np.exp(-dt / wide(tau)) + arrivals.reshape(np.shape(g))

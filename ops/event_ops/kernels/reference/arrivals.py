@@ -1,4 +1,4 @@
-"""Arrivals through synapses with delays in pure JAX: definitions."""
+"""Arrivals through synapses, most with delays, in pure JAX: definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.ring_buffer import arrival_slots
+from event_ops.checks.ring_buffer import arrival_slots, slot_index
 from event_ops.kernels.reference.entries import event_terms, inside, rows_of, sums_at, values_at
 from event_ops.kernels.reference.history import lagged
 from event_ops.kernels.reference.packed_entries import transposed_product
@@ -97,3 +97,31 @@ def csr_event_deliver(**_: Any) -> Callable[..., jax.Array]:
         return buffer.at[places].add(terms, mode="drop")
 
     return event_deliver
+
+
+def read_slot(**_: Any) -> Callable[..., tuple[jax.Array, jax.Array]]:
+    """Return `read_slot`."""
+
+    def read_and_clear(buffer: jax.Array, slot: jax.Array) -> tuple[jax.Array, jax.Array]:
+        now = slot_index(slot, buffer.shape[0])
+        arrived = jax.lax.dynamic_index_in_dim(buffer, now, keepdims=False)
+        return arrived, jax.lax.dynamic_update_index_in_dim(buffer, jnp.zeros_like(arrived), now, 0)
+
+    return read_and_clear
+
+
+def expsyn_step(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
+    """Return `expsyn_step` for one shape; decay is exp(-dt / tau), one per channel or per element of g."""
+
+    def step(
+        g: jax.Array,
+        data: jax.Array,
+        indices: jax.Array,
+        indptr: jax.Array,
+        spikes: jax.Array,
+        decay: jax.Array,
+    ) -> jax.Array:
+        terms = event_terms(data, values_at(spikes, rows_of(indptr, indices.shape[0])))
+        return g * decay + sums_at(terms, indices, shape[1]).reshape(g.shape)
+
+    return step

@@ -1,4 +1,4 @@
-"""Weights that change at spikes: checks of their parameters, their bounds, and pair-based STDP, in pure JAX."""
+"""Weights that change at spikes: their checks, their bounds, and pair-based STDP, in pure JAX."""
 
 from __future__ import annotations
 
