@@ -42,10 +42,8 @@ def test_names_agree_and_backends_are_files(operator):
     assert operator.kernel.name == operator.name
     folder = Path(catalog.__path__[0]) / operator.name
     files = {path.stem for path in folder.glob("*.py")}
-    is_rule = operator.kernel.reference.builder.startswith("event_ops.plasticity.")
     folder_name = f"{catalog.__name__}.{operator.name}."
     own = {module.rpartition(".")[2] for module in modules(operator) if module.startswith(folder_name)}
-    own |= {"reference"} if is_rule else set()
     assert files - {"__init__", "op", "cases", "oracle", "bench"} == own
 
 

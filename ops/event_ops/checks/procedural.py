@@ -62,6 +62,12 @@ def first_word(first: Any, size: Any, why: str) -> jax.Array:
     return word
 
 
+def words_of_step(seed: Any, step: Any, first: Any, size: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return the words from which `size` neurons, numbered from `first` on, draw in a time step."""
+    time = step_word(step, "the number of one time step")
+    return seed_word(seed), time, first_word(first, size, "one neuron")
+
+
 def _word(name: str, x: Any, why: str) -> jax.Array:
     """Return an integer as a 0-d uint32, modulo 2**32, however wide it is."""
     if isinstance(x, int | np.integer | np.ndarray) and not isinstance(x, bool):

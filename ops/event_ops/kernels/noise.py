@@ -10,7 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input, in_dtype
-from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.checks.procedural import words_of_step
 from event_ops.kernels.reference.noise import STREAMS, tables_of
 from ffi_bridge import XLACustomKernel
 
@@ -64,10 +64,6 @@ def add_numbers(
     """Return base + scale * numbers of a distribution, one for each neuron."""
     check_stream(stream)
     outs = jax.ShapeDtypeStruct(jnp.broadcast_shapes(base.shape, scale.shape), base.dtype)
-    words = (
-        seed_word(seed),
-        step_word(step, "the number of one time step"),
-        first_word(first, outs.size, "one neuron"),
-    )
+    words = words_of_step(seed, step, first, outs.size)
     table = tables_of(distribution)
     return kernel(scale, *words, table, base, outs=outs, backend=backend, stream=stream)

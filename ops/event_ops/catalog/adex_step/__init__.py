@@ -1,1 +1,1 @@
-"""The operator `adex_step`: op.py defines it, and says what it computes."""
+"""The operator `adex_step`, which op.py defines."""

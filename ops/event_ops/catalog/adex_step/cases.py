@@ -73,7 +73,7 @@ INVALID_CALLS = (
 
 
 def operations(call: Call, outs: Outs) -> int:
-    """Count those of every substep, of held neurons, too, whose V alone does not move, and of the step.
+    """Count the operations of every substep, also of held neurons, whose V alone stays, and of the step.
 
     In a substep two conductances decay. Twice, V is bounded (1) and gives the currents (13, of which the
     exponential takes 3) and, times the rate, a change of V and of w (1 and 4); w and V move once to the end

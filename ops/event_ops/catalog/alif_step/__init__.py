@@ -1,1 +1,1 @@
-"""The operator `alif_step`: op.py is its public function and its definition."""
+"""The operator `alif_step`, which op.py defines."""

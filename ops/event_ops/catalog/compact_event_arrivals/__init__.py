@@ -1,1 +1,1 @@
-"""The operator `compact_event_arrivals`, documented in op.py."""
+"""The operator `compact_event_arrivals`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `compact_event_matvec`, documented in op.py."""
+"""The operator `compact_event_matvec`, which op.py defines."""

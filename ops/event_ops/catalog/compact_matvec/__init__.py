@@ -1,1 +1,1 @@
-"""The operator `compact_matvec`, documented in op.py."""
+"""The operator `compact_matvec`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_event_arrivals`, documented in op.py."""
+"""The operator `csr_event_arrivals`, which op.py defines."""

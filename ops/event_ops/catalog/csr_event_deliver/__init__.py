@@ -1,1 +1,1 @@
-"""The operator `csr_event_deliver`, documented in op.py."""
+"""The operator `csr_event_deliver`, which op.py defines."""

@@ -110,7 +110,7 @@ def _checked_slot(buffer: jax.Array, slot: Any, shape: tuple[int, int]) -> jax.A
 
 
 def _formula(_: Any, data: Any, *structure: Any, outs: Any, **params: Any) -> Any:
-    """Return what is added, by a matrix that has one column for each place of the buffer, transposed."""
+    """Return the sums to add: a transposed product, with a column for each place of the buffer."""
     indices, indptr, delays, spikes, slot = structure
     columns = arrival_places(indices, delays, slot, outs)
     params |= {"shape": (indptr.shape[0] - 1, outs.size), "transpose": True}

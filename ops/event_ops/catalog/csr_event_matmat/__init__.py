@@ -1,1 +1,1 @@
-"""The operator `csr_event_matmat`, documented in op.py."""
+"""The operator `csr_event_matmat`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_event_matvec`, documented in op.py."""
+"""The operator `csr_event_matvec`, which op.py defines."""

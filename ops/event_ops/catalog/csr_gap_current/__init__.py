@@ -1,1 +1,1 @@
-"""The operator `csr_gap_current`, documented in op.py."""
+"""The operator `csr_gap_current`, which op.py defines."""

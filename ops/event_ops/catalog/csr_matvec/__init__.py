@@ -1,1 +1,1 @@
-"""The operator `csr_matvec`, documented in op.py."""
+"""The operator `csr_matvec`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_normalize`: see op.py for what it computes."""
+"""The operator `csr_normalize`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_rewire`: see op.py for what it computes."""
+"""The operator `csr_rewire`, which op.py defines."""

@@ -101,7 +101,7 @@ def _moved(call: Call, outs: Outs) -> int:
 
 
 def _operations(call: Call, outs: Outs) -> int:
-    """Count a random number for each slot that moves; comparisons with its row depend on what is drawn."""
+    """Count a random number for each slot that moves; comparisons with its row depend on the draws."""
     return _moves(call) if call.targets is None else 0
 
 

@@ -1,1 +1,1 @@
-"""The operator `csr_scale_rows`, documented in op.py."""
+"""The operator `csr_scale_rows`, which op.py defines."""

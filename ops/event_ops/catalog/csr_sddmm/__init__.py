@@ -1,1 +1,1 @@
-"""The operator `csr_sddmm`, documented in op.py."""
+"""The operator `csr_sddmm`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_tocsc`: see op.py for what it computes."""
+"""The operator `csr_tocsc`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `csr_todense`: see op.py for what it computes."""
+"""The operator `csr_todense`, which op.py defines."""

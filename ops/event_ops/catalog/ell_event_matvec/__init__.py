@@ -1,1 +1,1 @@
-"""The operator `ell_event_matvec`, documented in op.py."""
+"""The operator `ell_event_matvec`, which op.py defines."""

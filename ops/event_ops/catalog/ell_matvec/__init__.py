@@ -1,1 +1,1 @@
-"""The operator `ell_matvec`, documented in op.py."""
+"""The operator `ell_matvec`, which op.py defines."""

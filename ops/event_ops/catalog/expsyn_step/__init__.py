@@ -1,1 +1,1 @@
-"""The operator `expsyn_step`: op.py is its public function, reference.py its definition."""
+"""The operator `expsyn_step`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `hh_cond_exp_step`: op.py defines it, and says what it computes."""
+"""The operator `hh_cond_exp_step`, which op.py defines."""

@@ -70,7 +70,7 @@ INVALID_CALLS = (
 
 
 def operations(call: Call, outs: Outs) -> int:
-    """Count those of every substep, and the comparisons of the step.
+    """Count the operations of every substep, and the comparisons of the step.
 
     In a substep two conductances decay. Twice, the gates move: six rates (4 each, 2 more for the two whose
     exponential is divided by or into), and for each gate where it moves to and how far (9). V takes the

@@ -1,1 +1,1 @@
-"""The operator `izhikevich_step`: op.py is its public function and its definition."""
+"""The operator `izhikevich_step`, which op.py defines."""

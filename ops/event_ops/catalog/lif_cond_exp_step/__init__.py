@@ -1,1 +1,1 @@
-"""The operator `lif_cond_exp_step`: op.py is its public function and its definition."""
+"""The operator `lif_cond_exp_step`, which op.py defines."""

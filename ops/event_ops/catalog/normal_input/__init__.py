@@ -1,1 +1,1 @@
-"""The operator `normal_input`: see op.py for what it computes."""
+"""The operator `normal_input`, which op.py defines."""

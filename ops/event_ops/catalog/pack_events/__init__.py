@@ -1,1 +1,1 @@
-"""The operator `pack_events`: see op.py for what it computes."""
+"""The operator `pack_events`, which op.py defines."""

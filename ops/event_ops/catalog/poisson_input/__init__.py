@@ -1,1 +1,1 @@
-"""The operator `poisson_input`: see op.py for what it computes, reference.py for its definition."""
+"""The operator `poisson_input`, which op.py defines."""

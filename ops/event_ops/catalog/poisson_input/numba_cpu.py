@@ -47,7 +47,7 @@ def bits_at(counter: Any, stream: Any, time: Any, key: Any) -> Any:
 
 @njit
 def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> Any:
-    """Write to `bits`, uint16, those of the neurons from `start` on; return those of `_AT_ONCE` of them."""
+    """Write the bits of the neurons from `start` on, uint16; return the part for `_AT_ONCE` neurons."""
     wide, counter, skipped = bits.view(np.uint64), np.uint64(start // _SHARE), start % _SHARE
     for k in range(np.uint64(wide.size)):
         wide[k] = bits_at(counter + k, stream, time, key)
@@ -167,7 +167,7 @@ def kernel_with(draw: Any, large: bool) -> Any:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the native call for so many neurons: floats in `which` are means, integers name their tables."""
+    """Return the native call for this number of neurons: floats in `which` are means, integers name their tables."""
     large = reaches(outs.size, MIN_PARALLEL)
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The operator `poisson_input`: checks, backends; its derivatives are those of the reference."""
+"""The operator `poisson_input`: checks and backends; the reference has its derivatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import as_input, filled, in_dtype
 from event_ops.checks.keywords import initial_sums
-from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.checks.procedural import words_of_step
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.poisson import check_mean, digit_tables, neurons, poisson_tables
 
@@ -73,11 +73,7 @@ def poisson_input(
     why = "one for all, or one per neuron"
     check_shape("mean", means, (), outs.shape, why=why)
     check_shape("weight", weight, (), outs.shape, why=f"{why}, as mean")
-    words = (
-        seed_word(seed),
-        step_word(step, "the number of one time step"),
-        first_word(first, outs.size, "one neuron"),
-    )
+    words = words_of_step(seed, step, first, outs.size)
     sums = initial_sums(initial, outs, "weight", weight)
     if isinstance(means, jax.Array):
         tables, which = digit_tables(), means if is_known(means) else jax.lax.stop_gradient(means)

@@ -23,7 +23,7 @@ def filled(counts):
 
 
 def bits(i, stream, step, seed):
-    """16 of the 64 bits that neuron i shares with three others."""
+    """16 of the 64 bits that four neurons share."""
     first, second = philox(stream * 2**29 + i // 4, step, seed)
     return (second * 2**32 + first) // 2 ** (16 * (i % 4)) % 2**16
 

@@ -1,1 +1,1 @@
-"""The operator `procedural_event_matmat`: see op.py for what it computes."""
+"""The operator `procedural_event_matmat`, which op.py defines."""

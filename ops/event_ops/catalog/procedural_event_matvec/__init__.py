@@ -1,1 +1,1 @@
-"""The operator `procedural_event_matvec`: see op.py for what it computes."""
+"""The operator `procedural_event_matvec`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `procedural_matmat`: see op.py for what it computes."""
+"""The operator `procedural_matmat`, which op.py defines."""

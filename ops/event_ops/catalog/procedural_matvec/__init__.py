@@ -1,1 +1,1 @@
-"""The operator `procedural_matvec`: see op.py for what it computes."""
+"""The operator `procedural_matvec`, which op.py defines."""

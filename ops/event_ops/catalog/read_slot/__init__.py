@@ -1,1 +1,1 @@
-"""The operator `read_slot`: see op.py for what it computes."""
+"""The operator `read_slot`, which op.py defines."""

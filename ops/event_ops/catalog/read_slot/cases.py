@@ -44,7 +44,7 @@ INVALID_CALLS = (
 
 
 def _moved(call: Call, outs: Outs) -> int:
-    """Count one slot, which is read, handed out and cleared; the others stay where they are."""
+    """Count one slot, which is read, handed out and cleared; the rest of the buffer stays."""
     return 3 * size(outs[0])
 
 

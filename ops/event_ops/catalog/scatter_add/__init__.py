@@ -1,1 +1,1 @@
-"""The operator `scatter_add`: see op.py for what it computes."""
+"""The operator `scatter_add`, which op.py defines."""

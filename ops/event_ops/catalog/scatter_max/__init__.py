@@ -1,1 +1,1 @@
-"""The operator `scatter_max`: see op.py for what it computes."""
+"""The operator `scatter_max`, which op.py defines."""

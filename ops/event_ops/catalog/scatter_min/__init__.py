@@ -1,1 +1,1 @@
-"""The operator `scatter_min`: see op.py for what it computes."""
+"""The operator `scatter_min`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `scatter_mul`: see op.py for what it computes."""
+"""The operator `scatter_mul`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `segment_max`: see op.py for what it computes."""
+"""The operator `segment_max`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `segment_min`: see op.py for what it computes."""
+"""The operator `segment_min`, which op.py defines."""

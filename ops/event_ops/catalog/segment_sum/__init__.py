@@ -1,1 +1,1 @@
-"""The operator `segment_sum`: see op.py for what it computes."""
+"""The operator `segment_sum`, which op.py defines."""

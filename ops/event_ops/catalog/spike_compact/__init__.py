@@ -1,1 +1,1 @@
-"""The operator `spike_compact`: see op.py for what it computes."""
+"""The operator `spike_compact`, which op.py defines."""

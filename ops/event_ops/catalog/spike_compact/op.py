@@ -47,7 +47,7 @@ def spike_compact(
 
 
 def list_outs(size: int, capacity: int | None) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
-    """Return spike_ids and num_spikes of so many neurons, as outputs; raise as `spike_compact` does."""
+    """Return the outputs spike_ids and num_spikes for `size` neurons; raise as `spike_compact` does."""
     if size > np.iinfo(np.int32).max:
         raise ValueError(f"spikes has {size} elements; ids are int32: split the population")
     length = size if capacity is None else operator.index(capacity)

@@ -1,1 +1,1 @@
-"""The operator `spike_detect_reset`: op.py is its public function and its definition."""
+"""The operator `spike_detect_reset`, which op.py defines."""

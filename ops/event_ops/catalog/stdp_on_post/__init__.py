@@ -1,1 +1,1 @@
-"""The operator `stdp_on_post`: see op.py for what it computes."""
+"""The operator `stdp_on_post`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `stdp_on_pre`: see op.py for what it computes."""
+"""The operator `stdp_on_pre`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `stp_step`: op.py is its public function and its definition."""
+"""The operator `stp_step`, which op.py defines."""

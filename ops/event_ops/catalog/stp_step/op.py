@@ -106,7 +106,7 @@ def stp_step(
 
 
 def of_synapse(x: Any, u: Any, *, spikes: Any, U: Any, recovery: Any, fading: Any) -> tuple[Any, Any, Any]:
-    """Return x and u after a step, and what is released; recovery and fading are exp(-dt / tau)."""
+    """Return x and u after a step, and the release; recovery and fading are exp(-dt / tau)."""
     u = u * fading
     u = u + at_spike(spikes, U * (1 - u))
     x = 1 + (x - 1) * recovery

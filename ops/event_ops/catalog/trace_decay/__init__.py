@@ -1,1 +1,1 @@
-"""The operator `trace_decay`: op.py is its public function and its definition."""
+"""The operator `trace_decay`, which op.py defines."""

@@ -1,1 +1,1 @@
-"""The operator `uniform_input`: see op.py for what it computes."""
+"""The operator `uniform_input`, which op.py defines."""

@@ -1,4 +1,4 @@
-"""The operator `uniform_input`: checks, backends; its derivatives are those of the reference."""
+"""The operator `uniform_input`: checks and backends; the reference has its derivatives."""
 
 from __future__ import annotations
 

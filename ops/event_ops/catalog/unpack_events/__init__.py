@@ -1,1 +1,1 @@
-"""The operator `unpack_events`: see op.py for what it computes."""
+"""The operator `unpack_events`, which op.py defines."""
