@@ -17,10 +17,10 @@ from event_ops import (
     lif_cond_alpha_step,
     lif_cond_exp_step,
 )
+from event_ops.cases.neurons import COBA
 from event_ops.catalog.adex_step.cases import ADAPTIVE
 from event_ops.catalog.hh_cond_exp_step.cases import COBAHH
 from event_ops.catalog.izhikevich_step.cases import REGULAR_SPIKING
-from event_ops.catalog.lif_cond_exp_step.cases import COBA
 
 STEPS = 3000
 # Excitation all the time, some inhibition; the weights are in nS, or in mV.

@@ -10,6 +10,20 @@ import numpy as np
 from event_ops.cases import BENCHMARK, CONFORMANCE, Arguments, Case, InvalidCall, benchmark, changes_to
 from event_ops.cases.draw import Draw, Make, drawn
 
+# The COBA network's neuron (Brette et al. 2007, benchmark 1).
+COBA: dict[str, Any] = {
+    "tau_syn_ex": 5.0,
+    "tau_syn_in": 10.0,
+    "E_L": -60.0,
+    "g_L": 10.0,
+    "C_m": 200.0,
+    "E_ex": 0.0,
+    "E_in": -80.0,
+    "V_th": -50.0,
+    "V_reset": -60.0,
+    "t_ref": 5.0,
+    "dt": 0.1,
+}
 # Draws a state, one number for each neuron of a shape.
 Distribution = Callable[[np.random.Generator, Any], Any]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -33,11 +32,6 @@ def checked_state(
     return list(arrays.values())
 
 
-def parameters_of(V_m: jax.Array, **parameters: Any) -> SimpleNamespace:
-    """Return the parameters by name, each as `per_neuron` returns it."""
-    return SimpleNamespace(**each_per_neuron(V_m, **parameters))
-
-
 def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return a conductance's factors: what remains after a step, its mean, and the mean of an alpha slope."""
     values = decay_and_means(tau, dt, V_m.dtype)
@@ -46,34 +40,25 @@ def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, 
 
 
 def membrane_variables(
-    V_m: jax.Array, *, g_L: Any, E_L: Any, I_e: Any, C_m: Any, dt: Any, **parameters: Any
+    V_m: jax.Array, *, g_L: Any, E_L: Any, I_e: Any, C_m: Any, dt: Any, substeps: int = 1, **parameters: Any
 ) -> dict[str, jax.Array]:
     """Return the variables of a membrane that conductances move, each as `per_neuron` returns it.
 
-    leak is g_L * E_L + I_e, the current that does not depend on V; rate is dt / C_m.
+    leak is g_L * E_L + I_e, the current that does not depend on V; rate is dt / C_m in each of `substeps`.
     """
     p = each_per_neuron(V_m, g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, **parameters)
     p["leak"] = computed(_leak, p["g_L"], p.pop("E_L"), p.pop("I_e"))
-    p["rate"] = computed(_quotient, p["dt"], p.pop("C_m"))
+    p["rate"] = rate_of(p["dt"], p.pop("C_m"), substeps)
     return p
 
 
-def leak_of(p: SimpleNamespace) -> jax.Array:
-    """Return g_L * E_L + I_e, the current that does not depend on V."""
-    return computed(_leak, p.g_L, p.E_L, p.I_e)
-
-
-def rate_of(p: SimpleNamespace, slowness: jax.Array, substeps: int = 1) -> jax.Array:
+def rate_of(dt: jax.Array, slowness: jax.Array, substeps: int) -> jax.Array:
     """Return dt / (slowness * substeps)."""
-    return computed(_rate, p.dt, slowness, np.array(substeps, p.dt.dtype))
+    return computed(_rate, dt, slowness, np.array(substeps, dt.dtype))
 
 
 def _leak(g_L: Any, E_L: Any, I_e: Any) -> Any:
     return g_L * E_L + I_e
-
-
-def _quotient(x: Any, y: Any) -> Any:
-    return x / y
 
 
 def _rate(dt: Any, slowness: Any, substeps: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import is_known
 from event_ops.checks.neuron import check_count, per_neuron
 from event_ops.codegen.operators import call_term, define_kernel
-from event_ops.kernels.neurons import checked_state, leak_of, parameters_of, rate_of
+from event_ops.kernels.neurons import checked_state, membrane_variables, rate_of
 from event_ops.kernels.reference.decay import decay_factor, is_constant
 from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, raised, unless_held
 
@@ -124,32 +124,20 @@ def adex_step(
     given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in, "w": w}
     states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
     _check_upstroke(V_peak, V_th, Delta_T, states[0].dtype)
-    p = parameters_of(
-        states[0], tau_w=tau_w, a=a, b=b, E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, Delta_T=Delta_T,
-        V_th=V_th, V_peak=V_peak, V_reset=V_reset, t_ref=t_ref, dt=dt, I_e=I_e,
+    variables = membrane_variables(
+        states[0], g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, substeps=substeps, tau_w=tau_w, a=a, b=b,
+        E_ex=E_ex, E_in=E_in, Delta_T=Delta_T, V_th=V_th, V_peak=V_peak, V_reset=V_reset, t_ref=t_ref,
     )  # fmt: skip
-    part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / substeps
-    variables = {
-        "decay_ex": per_neuron(
-            "tau_syn_ex or dt", decay_factor(tau_syn_ex, part, states[0].dtype), states[0]
-        ),
-        "decay_in": per_neuron(
-            "tau_syn_in or dt", decay_factor(tau_syn_in, part, states[0].dtype), states[0]
-        ),
-        "rate": rate_of(p, p.C_m, substeps),
-        "rate_w": rate_of(p, p.tau_w, substeps),
-        "leak": leak_of(p),
-        **{name: getattr(p, name) for name in _PARAMETERS},
-    }
+    variables["E_L"] = per_neuron("E_L", E_L, states[0])
+    variables["rate_w"] = rate_of(variables["dt"], variables.pop("tau_w"), substeps)
+    part = (np.asarray(dt, float) if is_constant(dt) else variables["dt"]) / substeps
+    for name, tau in (("ex", tau_syn_ex), ("in", tau_syn_in)):
+        decay = decay_factor(tau, part, states[0].dtype)
+        variables[f"decay_{name}"] = per_neuron(f"tau_syn_{name} or dt", decay, states[0])
     spikes = np.dtype(np.int32) if count else np.dtype(bool) if surrogate is None else states[0].dtype
     options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "surrogate": surrogate}
     after: Any = call_term(kernel, of_neuron, states, variables, more=(spikes,), backend=backend, **options)
     return after
-
-
-_PARAMETERS: Final = (
-    "g_L", "E_ex", "E_in", "Delta_T", "V_th", "a", "E_L", "b", "V_peak", "V_reset", "t_ref", "dt"
-)  # fmt: skip
 
 
 def of_neuron(

@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.inputs import in_dtype
 from event_ops.checks.neuron import check_count
 from event_ops.codegen.operators import call_step, define_kernel
-from event_ops.kernels.neurons import checked_state, fading_of, leak_of, parameters_of, rate_of
+from event_ops.kernels.neurons import checked_state, fading_of, membrane_variables, rate_of
 from event_ops.kernels.reference.decay import is_constant
 from event_ops.kernels.reference.membrane import relax
 from event_ops.kernels.reference.spiking import Surrogate, crossings, is_held, unless_held
@@ -114,20 +114,15 @@ def hh_cond_exp_step(
     given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
     given |= {"Act_m": Act_m, "Inact_h": Inact_h, "Act_n": Act_n}
     states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
-    p = parameters_of(
-        states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_Na=E_Na, g_Na=g_Na, E_K=E_K, g_K=g_K, E_ex=E_ex, E_in=E_in,
-        I_e=I_e, V_T=V_T, t_ref=t_ref, dt=dt,
+    variables = membrane_variables(
+        states[0], g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, substeps=count, E_Na=E_Na, g_Na=g_Na, E_K=E_K,
+        g_K=g_K, E_ex=E_ex, E_in=E_in, V_T=V_T, t_ref=t_ref,
     )  # fmt: skip
-    part = (np.asarray(dt, float) if is_constant(dt) else p.dt) / count
-    decay_ex, mean_ex, _ = fading_of("tau_syn_ex", tau_syn_ex, part, states[0])
-    decay_in, mean_in, _ = fading_of("tau_syn_in", tau_syn_in, part, states[0])
-    names = "g_L", "E_ex", "E_in", "g_Na", "E_Na", "g_K", "E_K", "V_T", "t_ref", "dt"
-    variables = {
-        **{"decay_ex": decay_ex, "decay_in": decay_in, "mean_ex": mean_ex, "mean_in": mean_in},
-        **{"leak": leak_of(p), "rate": rate_of(p, p.C_m, count)},
-        **{"half": rate_of(p, in_dtype(2, p.dt.dtype), count)},
-        **{name: getattr(p, name) for name in names},
-    }
+    variables["half"] = rate_of(variables["dt"], in_dtype(2, states[0].dtype), count)
+    part = (np.asarray(dt, float) if is_constant(dt) else variables["dt"]) / count
+    for name, tau in (("ex", tau_syn_ex), ("in", tau_syn_in)):
+        fading = fading_of(f"tau_syn_{name}", tau, part, states[0])
+        variables[f"decay_{name}"], variables[f"mean_{name}"], _ = fading
     options: dict[str, Any] = {"substeps": count, "surrogate": surrogate, "backend": backend}
     return call_step(kernel, of_neuron, states, variables, **options)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from event_ops.cases import Rounding
 from event_ops.cases.bench import Bench
-from event_ops.cases.neurons import Population, gamma, held, uniform
+from event_ops.cases.neurons import COBA, Population, gamma, held, uniform
 from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
@@ -15,20 +13,6 @@ ROUNDING = Rounding(4)
 
 MOVING = V_M, G_EX, G_IN = 0, 2, 3
 
-# The COBA network's neuron (Brette et al. 2007, benchmark 1).
-COBA: dict[str, Any] = {
-    "tau_syn_ex": 5.0,
-    "tau_syn_in": 10.0,
-    "E_L": -60.0,
-    "g_L": 10.0,
-    "C_m": 200.0,
-    "E_ex": 0.0,
-    "E_in": -80.0,
-    "V_th": -50.0,
-    "V_reset": -60.0,
-    "t_ref": 5.0,
-    "dt": 0.1,
-}
 POPULATION = Population(
     COBA, {"V_m": uniform(-60, -49.9), "refractory": held(50), "g_ex": gamma(12), "g_in": gamma(66)}
 )

@@ -167,7 +167,7 @@ def kernel_with(draw: Any, large: bool) -> Any:
 
 
 def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the native call for this number of neurons: floats in `which` are means, integers name their tables."""
+    """Return the native call; floats in `which` are means, integers name their tables."""
     large = reaches(outs.size, MIN_PARALLEL)
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
