@@ -54,7 +54,7 @@ def check_countable(count: int, kind: str) -> None:
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
     """Raise TypeError, which ends with `otherwise`, unless the dtype of `x` is one of `allowed`."""
-    given = _text(x.dtype)
+    given = dtype_name(x.dtype)
     if given in allowed:
         return
     hint = cast_advice(name, x, allowed)
@@ -63,7 +63,7 @@ def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: s
     raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}{otherwise}")
 
 
-_text = functools.lru_cache(str)  # of dtypes, in which it is slow
+dtype_name = functools.lru_cache(str)  # of dtypes, in which it is slow, as is their comparison with a name
 
 
 def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array) -> None:
@@ -77,12 +77,12 @@ def check_same_dtype(name: str, x: jax.Array, other_name: str, other: jax.Array)
 
 def summed_in(weights: jax.Array) -> Any:
     """Return the dtype of sums of products with weights: theirs, or float32 where they have 16 bits."""
-    return np.dtype(np.float32) if weights.dtype in HALVES else weights.dtype
+    return np.dtype(np.float32) if dtype_name(weights.dtype) in HALVES else weights.dtype
 
 
 def check_factor_dtype(name: str, x: jax.Array, weights_name: str, weights: jax.Array) -> None:
     """Raise TypeError unless x has the dtype of sums of products with the weights."""
-    if weights.dtype not in HALVES:
+    if dtype_name(weights.dtype) not in HALVES:
         check_same_dtype(name, x, weights_name, weights)
     elif x.dtype != summed_in(weights):
         raise TypeError(

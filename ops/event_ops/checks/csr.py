@@ -120,6 +120,8 @@ def check_flat(**arrays: jax.Array) -> None:
 def check_operand(name: str, x: jax.Array, shape: tuple[int, int], transpose: bool, *, rank: int = 1) -> None:
     """Raise ValueError unless `x` is a vector, or with rank=2 a matrix, that A (or A.T) can multiply."""
     size, axis = (shape[0], "row") if transpose else (shape[1], "column")
+    if x.ndim == rank and x.shape[:1] == (size,):
+        return  # before texts are made, which take longer
     other = shape[1] if transpose else shape[0]
     why = f"one {'element' if rank == 1 else 'row'} per {axis} of shape={shape} with transpose={transpose}"
     if rank > 1:

@@ -15,6 +15,7 @@ from event_ops.checks.arrays import (
     check_dtype,
     check_factor_dtype,
     check_rank,
+    dtype_name,
     summed_in,
 )
 from event_ops.checks.csr import (
@@ -53,7 +54,7 @@ class Factor(NamedTuple):
     def array(self) -> tuple[jax.Array, Any]:
         """Return it as an array, and the dtype that a weight takes which is a number."""
         x = as_array(self.given)
-        return x, float if self.are_events and x.dtype not in FLOATS else x.dtype
+        return x, float if self.are_events and dtype_name(x.dtype) not in FLOATS else x.dtype
 
     def checked(
         self, x: jax.Array, weights_name: str, weights: jax.Array, shape: tuple[int, int], transpose: bool
