@@ -31,10 +31,6 @@ def looping(w):
     return jax.lax.while_loop(lambda w: w > 1, lambda w: w / 2, w)
 
 
-def with_outputs(w):
-    return jax.lax.scan(lambda w, _: (w / 2, w), w, length=3)[1].sum()
-
-
 def random(w):
     return w + jax.random.uniform(jax.random.key(0), (), w.dtype)
 
@@ -56,7 +52,6 @@ LACKING = {
     "debug_print": (printing, "side effects"),
     "pure_callback": (calling_back, "side effects"),
     "while": (looping, "write the steps out"),
-    "scan": (with_outputs, "no outputs of each turn"),
     "random_seed": (random, "pass them by name"),
     "lgamma": (lambda w: jax.lax.lgamma(w), "write it with those that they have: abs, acos"),
     "reduce_precision": (lambda w: jax.lax.reduce_precision(w, 5, 5), "those that they have"),

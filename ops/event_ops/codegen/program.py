@@ -94,7 +94,7 @@ class _Flat:
                 self._chosen(index, str(index_dtype.dtype), each, str(dtype))
                 for each, dtype in zip(zip(*chosen, strict=True), _dtypes(equation.outvars), strict=True)
             ]
-        if name == "scan" and len(equation.outvars) == _carried(params)[1]:
+        if name == "scan":
             return self._looped(equation, operands)
         if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
             given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
@@ -119,17 +119,26 @@ class _Flat:
         return self.add(body, held, operands)
 
     def _looped(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
-        """Return what a loop of a known number of turns carries at its end."""
-        params = equation.params
+        """Return what a loop of a known number of turns carries at its end, then its outputs of each turn."""
+        params, avals = equation.params, _avals(equation.outvars)
         constants, count = _carried(params)
         held, carry, xs = operands[:constants], operands[constants:][:count], operands[constants + count :]
-        kept = self._kept(params, held, carry, xs, _avals(equation.outvars))
-        if kept is not None:
-            return kept
+        if count == len(avals):
+            kept = self._kept(params, held, carry, xs, avals)
+            if kept is not None:
+                return kept
+        outputs: list[list[Texts]] = []
         turns = range(params["length"])
         for turn in reversed(turns) if params["reverse"] else turns:
-            carry = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
-        return carry
+            made = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
+            carry = made[:count]
+            outputs.append(made[count:])
+            if len(self.operations) > MOST_OPERATIONS:
+                raise self.source.too_long(equation, MOST_OPERATIONS)
+        if params["reverse"]:
+            outputs.reverse()
+        of_turns = [[x for each in outputs for x in each[k].ravel()] for k in range(len(avals) - count)]
+        return [*carry, *(as_texts(x, aval.shape) for x, aval in zip(of_turns, avals[count:], strict=True))]
 
     def _kept(
         self,

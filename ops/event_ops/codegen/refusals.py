@@ -26,7 +26,6 @@ _INSTEAD: Final = {
     "random": "{random}",
     "custom_vjp": "declare its derivatives by jax.custom_jvp, which serves both modes",
     "while": "write the steps out, by jax.lax.fori_loop with numbers of Python as its ends",
-    "scan": "return what it carries alone, and no outputs of each turn: write the steps out",
 }
 
 
