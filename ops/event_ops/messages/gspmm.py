@@ -13,9 +13,9 @@ from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
 from event_ops.codegen.function import Traced
-from event_ops.messages.derivatives import NO_MESH, SUBJECT
+from event_ops.messages.derivatives import cotangents, tangents
 from event_ops.messages.operands import operands_of
-from event_ops.messages.passes import ENTRY, ROW, SWAPPED, Pass, Result, call
+from event_ops.messages.passes import ENTRY, NO_MESH, ROW, SUBJECT, SWAPPED, Pass, Result, call, kernel
 from event_ops.messages.structure import structure_of
 from event_ops.sparse.sharded import ShardedCSR
 
@@ -47,13 +47,15 @@ def gspmm(
     Differentiable in the weights of A and in all variables; derivatives sum in a fixed order. That of a
     source needs the entries by column: `A.plan(weights=False)` stores them once, otherwise each derivative
     sorts. Entries that share a maximum or minimum share its cotangent evenly, as in JAX; a product has exact
-    derivatives also where messages are 0, and NaN beside an infinite one. `jax.vmap` over
-    features reads the edges once for the whole batch.
+    derivatives also where messages are 0 or infinite, as JAX has them, and NaN where the product of all
+    messages, each brought near 1 by a power of two, leaves the range. `jax.vmap` over features reads the
+    edges once for the whole batch.
 
     Args:
         message: a function of scalars: all that it reads, by name; returns a number. It may use arithmetic,
             comparisons, `jnp.where`, `jnp.exp`, `jax.nn.relu` and other functions of scalars, and what is
-            made of them in JAX.
+            made of them in JAX; and loops of a known number of turns, which are written out in derivatives,
+            of at most 4096 operations.
         A: a `CSR`, `ELL`, `CompactCSR` or `ShardedCSR`, or a dense matrix (rows, columns), of which each
             element is an edge, zeros too. Free slots and entries whose column is out of range send nothing.
             Of a `ShardedCSR`, sources are whole, (columns, ...), all else is in blocks, and so is the result.
@@ -210,3 +212,7 @@ def _sharded(product: Callable[..., jax.Array], A: ShardedCSR, variables: dict[s
 
     run = jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), specs), out_specs=P(A.axis))
     return run(A, arrays)
+
+
+kernel.def_jvp_rule(tangents)
+kernel.def_transpose_rule(cotangents)

@@ -58,7 +58,7 @@ class _Lines:
 
     def __init__(self, of: Pass, dtype: str) -> None:
         self.of, self.dtype = of, dtype
-        self.vector = of.features > 1
+        self.vector = bool(of.sizes)  # maybe an axis of one element, of a batch
         self.rows = [k for k, x in enumerate(of.results) if x.place == ROW]
         self.entries = [k for k, x in enumerate(of.results) if x.place == ENTRY]
         few = len(of.message.program.operations) <= _MOST_OPERATIONS

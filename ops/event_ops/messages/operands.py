@@ -14,8 +14,7 @@ import jax.numpy as jnp
 from event_ops.checks.arrays import FLOATS, HALVES, as_array, check_dtype, check_same_dtype
 from event_ops.checks.inputs import in_dtype, is_number
 from event_ops.codegen.function import ALL, Traced, name_of
-from event_ops.messages.derivatives import NO_MESH, SUBJECT
-from event_ops.messages.passes import COLUMN, ENTRY, ROW, Axes
+from event_ops.messages.passes import COLUMN, ENTRY, NO_MESH, ROW, SUBJECT, Axes
 
 SUFFIXES = {"_src": COLUMN, "_dst": ROW}
 Shape = tuple[int, ...]

@@ -11,11 +11,22 @@ import jax.numpy as jnp
 
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operators import define_kernel
+from event_ops.codegen.refusals import Subject
 
 # Where an input of a message is read for an entry, if it is not one for all: at the row, which receives, at
 # the column, which sends, or at the entry.
 ROW, COLUMN, ENTRY = "row", "column", "entry"
 SWAPPED: Final = {ROW: COLUMN, COLUMN: ROW, ENTRY: ENTRY, ALL: ALL}
+# Scalars are on no mesh, also where a derivative is asked for inside of jax.shard_map.
+NO_MESH: Final = jax.sharding.AbstractMesh((), ())
+SUBJECT: Final = Subject(
+    "message",
+    "edge",
+    "message",
+    "nodes or edges",
+    "gspmm",
+    "draw numbers outside, one for each edge, and pass them by name",
+)
 Axes = tuple[bool, ...]  # for each axis of features, whether an array has it
 
 
