@@ -111,6 +111,9 @@ def slope_of(reset, V=1.0, **states):
 
 
 S = float(SURROGATE(jnp.asarray(2.0)))
+LONG = 80  # turns of a loop that stays one
+
+
 RESETS = {
     "set": (lambda V, w: (0.0, 0.0), [0, 0]),
     "left": (lambda V, w: (V, w), [1, 0]),
@@ -121,8 +124,16 @@ RESETS = {
     "negative": (lambda V, w: (0.0, 4 - w), [0, 0]),
     "twice": (lambda V, w: (0.0, w + w), [0, 0]),
     "clipped": (lambda V, w: (0.0, jnp.minimum(w + 4, 9)), [0, 0]),
+    "in a loop": (lambda V, w: (0.0, jax.lax.fori_loop(0, LONG, lambda _, w: w + 0.05, w)), [0, 4 * S]),
+    "in a loop, by what it carries": (
+        lambda V, w: (0.0, jax.lax.fori_loop(0, LONG, lambda _, s: (s[0] + s[1], s[1] * 0.5), (w, 2.0))[0]),
+        [0, 4 * S],
+    ),
+    "scaled in a loop": (
+        lambda V, w: (0.0, jax.lax.fori_loop(0, LONG, lambda _, w: w * 0.99 + 0.05, w)), [0, 0]
+    ),
     "of a function": (lambda V, w: (0.0, jax.jit(lambda w: w + 4)(w)), [0, 4 * S]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RESETS)

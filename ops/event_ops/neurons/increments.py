@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from event_ops.codegen.operations import Loop
+from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.program import Program
 from event_ops.codegen.refusals import Source
 
@@ -31,9 +31,15 @@ def increments(
 def _sums_with(name: str, program: Program) -> set[str]:
     """Return the results that are the value of this name, plus or minus what does not depend on it."""
     sums, dependent = {name}, {name}
-    for operation in program.operations:
-        if isinstance(operation, Loop):  # of whose results none is known to be a sum
-            dependent.update(operation.results)
+    _follow(program.operations, sums, dependent)
+    return sums - {name}
+
+
+def _follow(operations: Sequence[Operation | Loop], sums: set[str], dependent: set[str]) -> None:
+    """Add the results of operations to the sums with a value, and to all names that depend on it."""
+    for operation in operations:
+        if isinstance(operation, Loop):
+            _follow_loop(operation, sums, dependent)
             continue
         if dependent.isdisjoint(operation.operands):
             continue
@@ -43,4 +49,21 @@ def _sums_with(name: str, program: Program) -> set[str]:
             swapped = operation.primitive == "add" and second in sums and first not in dependent
             if swapped or (first in sums and second not in dependent):
                 sums.add(operation.result)
-    return sums - {name}
+
+
+def _follow_loop(loop: Loop, sums: set[str], dependent: set[str]) -> None:
+    """Take what is carried for a sum where it is one at the start, until a turn says that it is none."""
+    places = range(len(loop.carried))
+    kept = {k for k in places if loop.start[k] in sums}
+    touched = {k for k in places if loop.start[k] in dependent}
+    while True:
+        inner_sums = sums | {loop.carried[k] for k in kept}
+        inner_dependent = dependent | {loop.carried[k] for k in touched}
+        _follow(loop.body, inner_sums, inner_dependent)
+        now_touched = touched | {k for k in places if loop.after[k] in inner_dependent}
+        now_kept = {k for k in kept if loop.after[k] in inner_sums}
+        if (now_kept, now_touched) == (kept, touched):
+            break
+        kept, touched = now_kept, now_touched
+    sums.update(loop.results[k] for k in kept)
+    dependent.update(loop.results[k] for k in touched)
