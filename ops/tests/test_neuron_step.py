@@ -81,6 +81,28 @@ def test_a_model_is_the_neuron_of_the_catalog(backend, dtype):
                 np.testing.assert_allclose(x, y, rtol=tolerance)
 
 
+@backends
+@pytest.mark.parametrize("held", [None, ("V",)])
+def test_threshold_sees_the_states_before_the_step(backend, held):
+    step = neuron_step(
+        lambda V, w, *, I: (V + I, w),
+        threshold=lambda V, w, *, V_before, w_before: (V_before > V) & (w_before - 1 < V),
+        reset=lambda V, w: (V, w + V),
+        held=held,
+    )
+    V, w, I = (np.array(x, "f") for x in ([1, 1, 9, 3], [3, 3, 3, 3], [4, -4, -4, 0]))
+    more = {"t_ref": 2.0, "dt": 1.0} if held else {}
+    V, w, *_, spikes = step(V, w, *([np.zeros(4, "f")] if held else []), I=I, **more, backend=backend)
+    np.testing.assert_array_equal(spikes, [False, False, True, False])
+    np.testing.assert_array_equal(V, [5, -3, 5, 3])
+    np.testing.assert_array_equal(w, [3, 3, 8, 3])
+
+
+def test_the_state_before_the_step_is_for_threshold_alone():
+    with pytest.raises(ValueError, match="variable 'V_before', which is the name of something else"):
+        neuron_step(lambda V, *, V_before: V + V_before, threshold=lambda V: V)
+
+
 @pytest.mark.slow
 @slow_backends
 def test_derivatives_are_those_of_the_catalog(backend):

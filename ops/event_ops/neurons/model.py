@@ -29,6 +29,7 @@ SUBJECT: Final = Subject(
 REFRACTORY: Final = "refractory"  # the remaining time, a state behind the others
 TIMES: Final[tuple[str, ...]] = "t_ref", "dt"  # what it needs
 DRAWN: Final[Mapping[str, bool]] = {"seed": True, "step": True, "first": False}  # what noise needs, or takes
+BEFORE: Final = "_before"  # behind the name of a state, in threshold: its value before the step
 RESERVED: Final = "backend", "capacity", "surrogate", REFRACTORY
 _KEPT: Final = 1024  # functions
 
@@ -39,7 +40,8 @@ class Model:
 
     Args:
         integrate: returns the new states.
-        threshold: returns a number that is above 0 where the neuron spikes, or a flag.
+        threshold: returns a number that is above 0 where the neuron spikes, or a flag; it may take states as
+            they were before the step, by names that end with BEFORE.
         reset: returns the states after a spike; None: as they are.
         states: their names.
         observed: names of values that integrate returns besides.
@@ -99,7 +101,7 @@ class Model:
                 known = ", ".join(taken) or "none"
                 raise ValueError(f"noise has {variable!r}, which no function takes; expected one of {known}")
         for variable in taken:
-            if variable in (*RESERVED, *states, *(DRAWN if noise else ())):
+            if variable in (*RESERVED, *states, *model.before, *(DRAWN if noise else ())):
                 raise ValueError(f"{name} has a variable {variable!r}, which is the name of something else")
         return model
 
@@ -108,12 +110,19 @@ class Model:
         """Return those that there are."""
         return tuple(f for f in (self.integrate, self.threshold, self.reset) if f is not None)
 
+    @property
+    def before(self) -> tuple[str, ...]:
+        """Return the names that threshold has for the states before the step."""
+        return tuple(f"{name}{BEFORE}" for name in self.states)
+
     @functools.cached_property
     def taken(self) -> dict[str, bool]:
         """Return name -> whether there is no default, of all values that the functions take by name."""
         found: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
         for function in self.functions:
             for name, parameter in _named(function).items():
+                if function is self.threshold and name in self.before:
+                    continue
                 found[name] = found.get(name, False) or parameter.default is parameter.empty
         return found
 
@@ -143,6 +152,7 @@ def advance(
     reset: Callable[..., Any] | None,
     held: tuple[int, ...] | None,
     observed: tuple[str, ...],
+    before: tuple[str, ...],
     surrogate: Surrogate | None,
     *states: jax.Array,
     **variables: jax.Array,
@@ -151,15 +161,16 @@ def advance(
 
     It integrates unless it is held, compares, and resets.
     """
+    old = dict(zip(before, states, strict=False))  # without the refractory time
     if held is None:
         new, seen = _integrated(integrate, states, observed, variables)
-        spike = _crossed(threshold, new, variables, surrogate)
+        spike = _crossed(threshold, new, variables | old, surrogate)
         return *_after(spike, reset, new, variables, False), spike, *seen
-    *old, left = states
+    *kept, left = states
     dt, t_ref = variables["dt"], variables["t_ref"]
     idle = is_held(left, dt)
-    new, seen = _moved(integrate, old, held, observed, idle, variables)
-    crossed = _crossed(threshold, new, variables, surrogate)
+    new, seen = _moved(integrate, kept, held, observed, idle, variables)
+    crossed = _crossed(threshold, new, variables | old, surrogate)
     spike = jnp.where(idle, jnp.zeros((), crossed.dtype), crossed)
     remaining = jnp.where(idle, jnp.maximum(left - dt, 0), 0)
     left = jnp.where(spike.astype(bool), t_ref, remaining)

@@ -82,7 +82,14 @@ class NeuronStep:
         model = self.model
         neuron = Traced.of(
             functools.partial(
-                advance, model.integrate, model.threshold, model.reset, model.held, model.observed, surrogate
+                advance,
+                model.integrate,
+                model.threshold,
+                model.reset,
+                model.held,
+                model.observed,
+                model.before,
+                surrogate,
             ),
             [*(x.dtype for x in flat), *(first.dtype for _ in drawn)],
             (*variables, *drawn),
@@ -189,7 +196,8 @@ def neuron_step(
             number of turns, such as substeps by `jax.lax.fori_loop`; arrays of at most 1024 numbers, as for
             `jnp.interp`. What is written out may have 4096 operations; loops of more than 64 stay loops.
         threshold: returns a number that is above 0 where the neuron spikes, such as `V_m - V_th`, or a flag,
-            which no surrogate can be given to. It gets the states after integration.
+            which no surrogate can be given to. It gets the states after integration, and by name, with
+            `_before` behind a state's, those before the step: `V_m_before > V_m` where V_m falls.
         reset: returns the states after a spike, from those before; None: they stay.
         held: names of the states that stay in the refractory time, such as `("V_m",)`; () for none, where
             that only keeps neurons from spiking; None: there is no refractory time.
