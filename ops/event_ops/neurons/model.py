@@ -32,6 +32,7 @@ DRAWN: Final[Mapping[str, bool]] = {"seed": True, "step": True, "first": False} 
 BEFORE: Final = "_before"  # behind the name of a state, in threshold: its value before the step
 RESERVED: Final = "backend", "capacity", "surrogate", REFRACTORY
 _KEPT: Final = 1024  # functions
+Values = Sequence[jax.Array]
 
 
 @dataclass(frozen=True)
@@ -147,91 +148,74 @@ def _checked_noise(noise: Any) -> tuple[tuple[str, str], ...]:
 
 
 def advance(
-    integrate: Callable[..., Any],
-    threshold: Callable[..., Any],
-    reset: Callable[..., Any] | None,
-    held: tuple[int, ...] | None,
-    observed: tuple[str, ...],
-    before: tuple[str, ...],
-    surrogate: Surrogate | None,
-    *states: jax.Array,
-    **variables: jax.Array,
+    model: Model, surrogate: Surrogate | None, *states: jax.Array, **variables: jax.Array
 ) -> tuple[jax.Array, ...]:
     """Return the states, the spike and what is observed of one neuron after a step.
 
     It integrates unless it is held, compares, and resets.
     """
-    old = dict(zip(before, states, strict=False))  # without the refractory time
-    if held is None:
-        new, seen = _integrated(integrate, states, observed, variables)
-        spike = _crossed(threshold, new, variables | old, surrogate)
-        return *_after(spike, reset, new, variables, False), spike, *seen
-    *kept, left = states
-    dt, t_ref = variables["dt"], variables["t_ref"]
+    old = states if model.held is None else states[:-1]
+    before = dict(zip(model.before, old, strict=True))
+    if model.held is None:
+        new, seen = _integrated(model, old, variables)
+        spike = _crossed(model.threshold, new, variables | before, surrogate)
+        return *_after(model.reset, spike, new, variables, False), spike, *seen
+    left, dt, t_ref = states[-1], variables["dt"], variables["t_ref"]
     idle = is_held(left, dt)
-    new, seen = _moved(integrate, kept, held, observed, idle, variables)
-    crossed = _crossed(threshold, new, variables | old, surrogate)
+    new, seen = _moved(model, old, model.held, idle, variables)
+    crossed = _crossed(model.threshold, new, variables | before, surrogate)
     spike = jnp.where(idle, jnp.zeros((), crossed.dtype), crossed)
     remaining = jnp.where(idle, jnp.maximum(left - dt, 0), 0)
     left = jnp.where(spike.astype(bool), t_ref, remaining)
-    return *_after(spike, reset, new, variables, idle), left, spike, *seen
+    return *_after(model.reset, spike, new, variables, idle), left, spike, *seen
 
 
 def _moved(
-    integrate: Callable[..., Any],
-    old: Sequence[jax.Array],
-    held: tuple[int, ...],
-    observed: tuple[str, ...],
-    idle: jax.Array,
-    variables: dict[str, jax.Array],
-) -> tuple[Sequence[jax.Array], Sequence[jax.Array]]:
+    model: Model, old: Values, held: tuple[int, ...], idle: jax.Array, variables: dict[str, jax.Array]
+) -> tuple[Values, Values]:
     """Return the new states, of which those that are held stay where the neuron is idle; what is observed."""
     free, seen = old, []
-    if len(held) < len(old) or observed:
-        free, seen = _integrated(integrate, old, observed, variables)
+    if len(held) < len(old) or model.observed:
+        free, seen = _integrated(model, old, variables)
     if not held:
         return free, seen
     # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
     passing = {name: unless(idle, x) for name, x in variables.items()}
-    moved, _ = _integrated(integrate, [unless(idle, x) for x in old], observed, passing)
+    moved, _ = _integrated(model, [unless(idle, x) for x in old], passing)
     return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)], seen
 
 
-def _integrated(
-    integrate: Callable[..., Any],
-    states: Sequence[jax.Array],
-    observed: tuple[str, ...],
-    variables: dict[str, jax.Array],
-) -> tuple[Sequence[jax.Array], Sequence[jax.Array]]:
+def _integrated(model: Model, states: Values, variables: dict[str, jax.Array]) -> tuple[Values, Values]:
     """Return the states that integrate returns, and what is observed, which is the dictionary behind them."""
-    returned, name = _called(integrate, states, variables), name_of(integrate)
+    returned, name = _called(model.integrate, states, variables), name_of(model.integrate)
     *new, seen = returned if isinstance(returned, tuple | list) and returned else [returned]
     if not isinstance(seen, dict):
         new, seen = [*new, seen], {}
-    if seen.keys() != {*observed}:
+    if seen.keys() != {*model.observed}:
         raise ValueError(
             f"the neuron model {name!r} returns {', '.join(seen) or 'nothing'} in a dictionary behind the "
-            f"states, and observed is {observed!r}; expected the same names in both"
+            f"states, and observed is {model.observed!r}; expected the same names in both"
         )
-    dtypes = [states[0].dtype] * len(observed)
-    values = [seen[key] for key in observed]
-    return as_results(SUBJECT, name, new, [x.dtype for x in states]), as_results(
-        SUBJECT, name, values, dtypes
-    )
+    values, dtypes = [seen[key] for key in model.observed], [x.dtype for x in states]
+    observed = as_results(SUBJECT, name, values, dtypes[:1] * len(values))
+    return as_results(SUBJECT, name, new, dtypes), observed
 
 
 def _after(
-    spike: jax.Array,
     reset: Callable[..., Any] | None,
-    states: Sequence[jax.Array],
+    spike: jax.Array,
+    states: Values,
     variables: dict[str, jax.Array],
     idle: jax.Array | bool,
-) -> Sequence[jax.Array]:
+) -> Values:
     """Return the states, after a reset where there is a spike."""
     if reset is None:
         return states
 
-    told = functools.partial(_said, reset)
+    def told(states: Values, variables: dict[str, jax.Array]) -> Values:
+        returned, dtypes = _called(reset, states, variables), [x.dtype for x in states]
+        return as_results(SUBJECT, name_of(reset), returned, dtypes)
+
     news = zip(told(states, variables), states, strict=True)
     after = [jnp.where(spike.astype(bool), new, old) for new, old in news]
     if spike.dtype == bool:
@@ -245,15 +229,9 @@ def _after(
     ]
 
 
-def _said(function: Callable[..., Any], states: Sequence[jax.Array], variables: dict[str, jax.Array]) -> Any:
-    """Return the states that a function returns."""
-    dtypes = [x.dtype for x in states]
-    return as_results(SUBJECT, name_of(function), _called(function, states, variables), dtypes)
-
-
 def _crossed(
     threshold: Callable[..., Any],
-    states: Sequence[jax.Array],
+    states: Values,
     variables: dict[str, jax.Array],
     surrogate: Surrogate | None,
 ) -> jax.Array:

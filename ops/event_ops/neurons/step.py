@@ -81,16 +81,7 @@ class NeuronStep:
         listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
         neuron = Traced.of(
-            functools.partial(
-                advance,
-                model.integrate,
-                model.threshold,
-                model.reset,
-                model.held,
-                model.observed,
-                model.before,
-                surrogate,
-            ),
+            functools.partial(advance, model, surrogate),
             [*(x.dtype for x in flat), *(first.dtype for _ in drawn)],
             (*variables, *drawn),
             places,
