@@ -14,6 +14,7 @@ from event_ops.codegen.operations import Loop, Operation, names_in, renamed, wal
 from event_ops.codegen.primitives import CALLS
 from event_ops.codegen.refusals import Source
 from event_ops.codegen.rewritten import rewritten
+from event_ops.codegen.scans import Scan
 from event_ops.codegen.small_arrays import (
     ON_ARRAYS,
     TABLE,
@@ -95,7 +96,7 @@ class _Flat:
                 for each, dtype in zip(zip(*chosen, strict=True), _dtypes(equation.outvars), strict=True)
             ]
         if name == "scan":
-            return self._looped(equation, operands)
+            return self._looped(Scan.of(equation, operands))
         if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
             given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
             return self._called(jax.make_jaxpr(params["_prim"].expand)(*given), operands)
@@ -118,45 +119,36 @@ class _Flat:
         body, held = (inner.jaxpr, inner.consts) if isinstance(inner, ClosedJaxpr) else (inner, ())
         return self.add(body, held, operands)
 
-    def _looped(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
+    def _looped(self, loop: Scan) -> list[Texts]:
         """Return what a loop of a known number of turns carries at its end, then its outputs of each turn."""
-        params, avals = equation.params, _avals(equation.outvars)
-        constants, count = _carried(params)
-        held, carry, xs = operands[:constants], operands[constants:][:count], operands[constants + count :]
-        if count == len(avals):
-            kept = self._kept(params, held, carry, xs, avals)
-            if kept is not None:
-                return kept
-        outputs: list[list[Texts]] = []
-        turns = range(params["length"])
-        for turn in reversed(turns) if params["reverse"] else turns:
-            made = self._called(params["jaxpr"], [*held, *carry, *(np.asarray(x[turn], object) for x in xs)])
-            carry = made[:count]
-            outputs.append(made[count:])
+        kept = self._kept(loop) if len(loop.carry) == len(loop.avals) else None
+        if kept is not None:
+            return kept
+        carry, outputs = loop.carry, []
+        turns = range(loop.turns)
+        for turn in reversed(turns) if loop.is_reverse else turns:
+            elements = (np.asarray(x[turn], object) for x in loop.xs)
+            made = self._called(loop.body, [*loop.held, *carry, *elements])
+            carry = made[: len(carry)]
+            outputs.append(made[len(carry) :])
             if len(self.operations) > MOST_OPERATIONS:
-                raise self.source.too_long(equation, MOST_OPERATIONS)
-        if params["reverse"]:
+                raise self.source.too_long(loop.equation, MOST_OPERATIONS)
+        if loop.is_reverse:
             outputs.reverse()
-        of_turns = [[x for each in outputs for x in each[k].ravel()] for k in range(len(avals) - count)]
-        return [*carry, *(as_texts(x, aval.shape) for x, aval in zip(of_turns, avals[count:], strict=True))]
+        stacked = loop.avals[len(carry) :]
+        of_turns = [[x for each in outputs for x in each[k].ravel()] for k in range(len(stacked))]
+        return [*carry, *(as_texts(x, aval.shape) for x, aval in zip(of_turns, stacked, strict=True))]
 
-    def _kept(
-        self,
-        params: dict[str, Any],
-        held: list[Texts],
-        carry: list[Texts],
-        xs: list[Texts],
-        avals: Sequence[Any],
-    ) -> list[Texts] | None:
+    def _kept(self, loop: Scan) -> list[Texts] | None:
         """Return the results of a loop that stays one; None for one that is to be written out."""
-        turns, start = params["length"], [text for x in carry for text in x.ravel()]
-        dtypes = [str(aval.dtype) for aval, x in zip(avals, carry, strict=True) for _ in range(x.size)]
-        if xs:  # each turn reads its elements from tables
-            start.append(f"np.int32({turns - 1 if params['reverse'] else 0})")
+        turns, start = loop.turns, [text for x in loop.carry for text in x.ravel()]
+        dtypes = [str(a.dtype) for a, x in zip(loop.avals, loop.carry, strict=True) for _ in range(x.size)]
+        if loop.xs:  # each turn reads its elements from tables
+            start.append(f"np.int32({turns - 1 if loop.is_reverse else 0})")
             dtypes.append("int32")
         known: dict[int, str] = {}  # what no turn changes
         while True:
-            body, after, carried = self._body(params, held, carry, xs, start, known)
+            body, after, carried = self._body(loop, start, known)
             if body is None:
                 return None
             same = {k: start[k] for k, x in enumerate(carried) if x == after[k] and k not in known}
@@ -167,29 +159,23 @@ class _Flat:
             return None
         self.has_own_derivatives |= body.has_own_derivatives
         moving = [k for k in range(len(start)) if k not in known]
-        loop = tuple(tuple(x[k] for k in moving) for x in (carried, dtypes, start, after))
-        key = turns, tuple(body.operations.values()), *loop
+        parts = tuple(tuple(x[k] for k in moving) for x in (carried, dtypes, start, after))
+        key = turns, tuple(body.operations.values()), *parts
         if key not in self.operations:
             # Two loops compute the same if their keys are equal; the names of each are then made unique.
             name = f"{self.names}{len(self.operations)}"
             results = tuple(f"{name}_{k}" for k in moving)
-            unique = {x: f"{name}_{x}" for x in (*loop[0], *names_in(key[1]))}
+            unique = {x: f"{name}_{x}" for x in (*parts[0], *names_in(key[1]))}
             self.operations[key] = renamed(
-                Loop(turns, loop[0], loop[1], loop[2], key[1], loop[3], results), unique
+                Loop(turns, parts[0], parts[1], parts[2], key[1], parts[3], results), unique
             )
             self.local |= {*results}
         made: Any = self.operations[key]
         found = {**known, **dict(zip(moving, made.results, strict=True))}
-        return in_shapes([found[k] for k in range(sum(x.size for x in carry))], carry)
+        return in_shapes([found[k] for k in range(sum(x.size for x in loop.carry))], loop.carry)
 
     def _body(
-        self,
-        params: dict[str, Any],
-        held: list[Texts],
-        carry: list[Texts],
-        xs: list[Texts],
-        start: list[str],
-        known: dict[int, str],
+        self, loop: Scan, start: list[str], known: dict[int, str]
     ) -> tuple[_Flat | None, list[str], list[str]]:
         """Return the body of a loop, what it carries after a turn, and the names in a turn.
 
@@ -199,13 +185,13 @@ class _Flat:
         carried = [known.get(k, f"{depth * 'c'}{k}") for k in range(len(start))]
         names = "u" * (depth + 1)
         body = _Flat(self.source, self, names, local={*carried} - {*known.values()})
-        of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in _of_turns(params, xs)]
+        of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in loop.of_turns()]
         if any(x is None for x in of_turn):
             return None, [], []
-        given = [*held, *in_shapes(carried, carry), *of_turn]
-        after = [text for x in body._called(params["jaxpr"], given) for text in x.ravel()]
-        if xs:
-            step = f"np.int32({-1 if params['reverse'] else 1})"
+        given = [*loop.held, *in_shapes(carried, loop.carry), *of_turn]
+        after = [text for x in body._called(loop.body, given) for text in x.ravel()]
+        if loop.xs:
+            step = f"np.int32({-1 if loop.is_reverse else 1})"
             after.append(body._assign("add", (carried[-1], step), "int32"))
         return body, after, carried
 
@@ -280,19 +266,6 @@ class _Flat:
     def _origin(self, name: str) -> Operation | None:
         """Return the operation that has a result of this name."""
         return self.made_by.get(name) or (self.around._origin(name) if self.around else None)
-
-
-def _of_turns(params: dict[str, Any], xs: Sequence[Texts]) -> list[tuple[Texts, Any]]:
-    """Return what each turn of a loop has an element of, with the shape and dtype of these."""
-    return list(zip(xs, params["jaxpr"].in_avals[-len(xs) :], strict=True)) if xs else []
-
-
-def _carried(params: dict[str, Any]) -> tuple[int, int]:
-    """Return how many constants a loop reads, and how many values it carries."""
-    if "num_carry" in params:
-        return params["num_consts"], params["num_carry"]
-    constants, carry, _ = params["ft_in"].unpack()  # from jax 0.12 on
-    return len(list(constants)), len(list(carry))
 
 
 def _avals(atoms: Sequence[Any]) -> list[Any]:
