@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -55,9 +55,29 @@ def moves(names: Sequence[str], values: Sequence[str], dtypes: Sequence[str], ta
     return [f"{name} = {cast}({x})" for name, x, cast in zip(names, values, casts, strict=True)]
 
 
-def spelled(lines: Sequence[str], target: Target) -> list[str]:
-    """Return lines with the target's names of dtypes, which are NumPy's in a program."""
+def body_lines(
+    target: Target,
+    reads: Iterable[tuple[str, str]],
+    operations: Sequence[Operation | Loop],
+    writes: Iterable[tuple[str, str]],
+) -> list[str]:
+    """Return the lines that a loop has for an element: `name = place` for reads, operations, `place = value`.
+
+    The target's names of dtypes take the place of NumPy's, which a program has.
+    """
+    given = (f"{name} = {place}" for name, place in reads)
+    results = (f"{place} = {value}" for place, value in writes)
+    lines = [*given, *assignments(operations, target), *results]
     return [line.replace("np.", f"{target.module}.") for line in lines]
+
+
+def function_lines(
+    function: Traced, target: Target, reads: Sequence[str], writes: Sequence[str]
+) -> list[str]:
+    """Return the lines of a whole function, from where its inputs are to where its results go."""
+    given = ((f"x{k}", place) for k, place in enumerate(reads))
+    results = zip(writes, function.program.results, strict=True)
+    return body_lines(target, given, function.program.operations, results)
 
 
 def _expression(operation: Operation, target: Target) -> str:
@@ -88,17 +108,11 @@ def tuple_of(names: Sequence[str]) -> str:
     return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
-def function_source(name: str, parameters: list[str], body: list[str]) -> str:
-    """Return the source of a function."""
-    return "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
-
-
-def defined(source: str, name: str, **outside: Any) -> Any:
-    """Return the function of a source, which calls what is `outside` by these names."""
-    namespace, file = (
-        {"__name__": __name__, **outside},
-        f"<{name} {sha256(source.encode()).hexdigest()[:16]}>",
-    )
+def defined(name: str, parameters: Sequence[str], body: Sequence[str], **outside: Any) -> Any:
+    """Return the function of these parameters and lines, which calls what is `outside` by these names."""
+    source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
+    namespace = {"__name__": __name__, **outside}
+    file = f"<{name} {sha256(source.encode()).hexdigest()[:16]}>"
     # Warp reads the source of a function, by the name of its file.
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     exec(compile(source, file, "exec"), namespace)

@@ -26,12 +26,12 @@ _KEPT: Final = 1024  # terms
 Term = Callable[..., Any]
 
 
-def define_kernel(name: str, room: str, *tags: str, reference: str = "build") -> XLACustomKernel:
-    """Return the kernel whose backends are in the modules of a room; `reference` is its function there."""
+def define_kernel(name: str, room: str, *tags: str) -> XLACustomKernel:
+    """Return the kernel whose backends are in the modules of a room, each a function `build`."""
     kernel = XLACustomKernel(name)
     kernel.def_tags(*tags)
     kernel.def_tuning("event_ops:tuning")
-    kernel.def_reference(f"{room}.reference:{reference}")
+    kernel.def_reference(f"{room}.reference:build")
     kernel.def_numba_kernel(f"{room}.numba_cpu:build")
     kernel.def_numba_cuda_kernel(f"{room}.numba_cuda:build")
     lacks = tuple(f"primitive={name}" for name in LACKED_BY_WARP)

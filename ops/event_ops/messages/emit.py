@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from event_ops.codegen.emit import assignments, function_source, spelled, tuple_of
+from event_ops.codegen.emit import defined, function_lines, tuple_of
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.primitives import Target
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Axes, Pass
@@ -60,18 +60,16 @@ def combined(of: Pass, target: Target, dtype: str, x: str, y: str) -> str:
 
 def message_lines(of: Pass, target: Target, index: str) -> list[str]:
     """Return the lines that compute a message's results r0, r1, ... for row i, column j and entry e."""
-    given = [f"x{k} = {read}" for k, read in enumerate(reads(of, index))]
-    results = [f"r{k} = {x}" for k, x in enumerate(of.message.program.results)]
-    return spelled([*given, *assignments(of.message.program.operations, target), *results], target)
+    return function_lines(of.message, target, reads(of, index), [f"r{k}" for k in range(len(of.results))])
 
 
-def message_source(message: Traced, target: Target) -> str:
+def message_function(message: Traced, target: Target, **outside: Any) -> Any:
     """Return the function of scalars that returns a message's results, or the one that it has."""
     names = [f"x{k}" for k in range(len(message.places))]
-    results = message.program.results
+    results = [f"r{k}" for k in range(message.count)]
     returned = results[0] if len(results) == 1 else tuple_of(results)
-    lines = [*assignments(message.program.operations, target), f"return {returned}"]
-    return function_source("message", names, spelled(lines, target))
+    lines = [*function_lines(message, target, names, results), f"return {returned}"]
+    return defined("message", names, lines, **outside)
 
 
 def nested(sizes: Sequence[int], over: Sequence[int], body: Sequence[str], counter: str) -> list[str]:

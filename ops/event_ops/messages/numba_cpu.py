@@ -12,7 +12,7 @@ import numpy as np
 from jax import export
 from numba import prange
 
-from event_ops.codegen.emit import defined, function_source, tables_of, tuple_of
+from event_ops.codegen.emit import defined, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.kernels.numba_cpu.access import hoist
 from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS, select
@@ -25,7 +25,7 @@ from event_ops.messages.emit import (
     START,
     combined,
     inputs,
-    message_source,
+    message_function,
     nested,
     offset,
     outputs,
@@ -40,8 +40,12 @@ _KEPT: Final = 1024  # passes
 _AT_ONCE: Final = 4
 _MOST_OPERATIONS: Final = 48  # of a message of which so many are written out
 _MOST_ON_STACK: Final = 4096  # features
-_CALLED: Final = chunks, first_row, hoist, is_far_to_read, on_stack, prange, prefetch_targets, take_chunks_of
-_OUTSIDE: Final[dict[str, Any]] = {"np": np} | {x.__name__: x for x in _CALLED}
+# By name, as functions without Numba's JIT may have another one.
+_OUTSIDE: Final[dict[str, Any]] = {
+    "np": np, "chunks": chunks, "first_row": first_row, "hoist": hoist, "is_far_to_read": is_far_to_read,
+    "on_stack": on_stack, "prange": prange, "prefetch_targets": prefetch_targets,
+    "take_chunks_of": take_chunks_of,
+}  # fmt: skip
 
 
 @njit(fastmath=REORDER, forceinline=True, _nrt=False)
@@ -178,8 +182,8 @@ def _inside(of: Pass, count: int) -> str:
     return " & ".join(terms)
 
 
-def rows_source(of: Pass, dtype: str) -> str:
-    """Return the function that visits the entries of the rows from `low` to `high`."""
+def row_lines(of: Pass, dtype: str) -> list[str]:
+    """Return the lines that visit the entries of the rows from `low` to `high`."""
     lines = _Lines(of, dtype)
     sources = [k for k, place in enumerate(of.message.places) if place == COLUMN]
     moved = [k for k, place in enumerate(of.message.places) if place == ENTRY and of.structure[0] == 3]
@@ -208,7 +212,7 @@ def rows_source(of: Pass, dtype: str) -> str:
         for test, loop_line in (("if low == 0:", first), ("if high == indptr.size - 1:", last)):
             gaps += [test, *_indent([*loop_line, *_indent(lines.cleared("e"), 1)], 1)]
     names = [(tuple_of(inputs(of)), "arrays"), (tuple_of(outputs(of)), "outs")]
-    body = [
+    return [
         *(f"{left} = {right}" for left, right in names if left != "()"),
         "nse = np.uintp(indices.size)",
         *(f"far{n} = is_far_to_read({array})" for n, (array, _) in enumerate(at_random)),
@@ -232,8 +236,6 @@ def rows_source(of: Pass, dtype: str) -> str:
             1,
         ),
     ]
-    taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
-    return function_source("rows", taken, body)
 
 
 @lru_cache(_KEPT)
@@ -244,12 +246,11 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     fast = CONTRACT if not of.exact else False
     compiled = njit(error_model="numpy", fastmath=fast)
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True, fastmath=fast)
-    tables = tables_of(of.message)
-    message = inlined(
-        defined(message_source(of.message, NUMBA_LOOPS), "message", math=math, np=np, **FUNCTIONS, **tables)
-    )
+    called = {"math": math, "np": np, **FUNCTIONS, **tables_of(of.message)}
+    message = inlined(message_function(of.message, NUMBA_LOOPS, **called))
     outside = _OUTSIDE | {"message": message, "total_of": total_of, "select": select}
-    rows = compiled(defined(rows_source(of, dtype), "rows", **outside))
+    taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
+    rows = compiled(defined("rows", taken, row_lines(of, dtype), **outside))
     ordered = "permutation" if of.structure[0] == 3 else "None"
     hoisted = f"indices, indptr, {ordered}, columns, {tuple_of(inputs(of))}, {tuple_of(outputs(of))}"
     body = ["columns = np.uintp(hoist(limit))"]
@@ -264,8 +265,7 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
         ]
     else:
         body.append(f"rows({hoisted}, 0, indptr.size - 1)")
-    source = function_source("gspmm", parameters(of), body)
-    return njit(parallel=large)(defined(source, "gspmm", rows=rows, **_OUTSIDE))
+    return njit(parallel=large)(defined("gspmm", parameters(of), body, rows=rows, **_OUTSIDE))
 
 
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:

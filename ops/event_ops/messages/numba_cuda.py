@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import defined, function_source, tables_of
+from event_ops.codegen.emit import defined, tables_of
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.access import bounded, place
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
@@ -33,9 +33,8 @@ def kernel(of: Pass, dtype: str) -> Any:
         f"if thread < (indptr.size - 1) * np.int64({width}):",
         *(f"    {line}" for line in lines),
     ]
-    source = function_source("gspmm", parameters(of), body)
-    outside = {"bounded": bounded, "place": place, **tables_of(of.message)}
-    return cuda.jit(defined(source, "gspmm", cuda=cuda, math=math, np=np, **outside))
+    called = {"cuda": cuda, "math": math, "np": np, "bounded": bounded, "place": place}
+    return cuda.jit(defined("gspmm", parameters(of), body, **called, **tables_of(of.message)))
 
 
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:

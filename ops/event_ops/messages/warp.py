@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import warp as wp
 
-from event_ops.codegen.emit import defined, function_source, tables_of
+from event_ops.codegen.emit import defined, tables_of
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, Array2d, as_vectors, bounded, place
 from event_ops.messages.emit import inputs, parameters
@@ -27,9 +27,9 @@ def kernel(of: Pass, dtype: str) -> Any:
     lines = thread_lines(of, WARP, dtype, "wp.int32", "{0} and {1}")
     matrices = {*inputs(of), *(f"y{k}" for k in range(len(of.results)))}
     typed = [f"{name}: {'Array2d' if name in matrices else 'Array'}" for name in parameters(of)]
-    source = function_source("gspmm", typed, ["thread = wp.tid()", *lines])
-    outside = {"Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
-    function = defined(source, "gspmm", wp=wp, **outside, **as_vectors(tables_of(of.message)))
+    called = {"wp": wp, "Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
+    called |= as_vectors(tables_of(of.message))
+    function = defined("gspmm", typed, ["thread = wp.tid()", *lines], **called)
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

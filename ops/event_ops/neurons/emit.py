@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from event_ops.codegen.emit import array_names, assignments, spelled
+from event_ops.codegen.emit import array_names, body_lines
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.primitives import BY_SHARED, Target
@@ -22,26 +22,25 @@ def step_lines(
     arrays.
     """
     step = parts_of(neuron, target, outputs, drawn)
-    each = [f"{x} = {place}" for x, place in step.loads.items()]
-    writes = [f"{place} = {x}" for place, x in step.writes]
-    return (
-        spelled([*step.once, *assignments(step.shared, target)], target),
-        spelled([*each, *assignments(step.own, target), *writes], target),
-    )
+    return step.shared_lines(target), body_lines(target, step.loads.items(), step.own, step.writes)
 
 
 class Parts(NamedTuple):
-    """The parts of a step: lines and operations for all neurons, and what is read, done, written of neuron i.
+    """Say what a step reads and does for all neurons, and what it reads, does and writes of neuron i.
 
     differ: the names of what differs between neurons.
     """
 
-    once: list[str]
+    once: dict[str, str]
     shared: list[Operation | Loop]
     loads: dict[str, str]
     own: list[Operation | Loop]
     writes: list[tuple[str, str]]
     differ: set[str]
+
+    def shared_lines(self, target: Target) -> list[str]:
+        """Return the lines that are the same for all neurons."""
+        return body_lines(target, self.once.items(), self.shared, ())
 
 
 def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()) -> Parts:
@@ -51,7 +50,7 @@ def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequ
     arrays = [*outputs[:states], *given]
     differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
     shared, own = _divided(neuron.program.operations, differ, BY_SHARED in target.spellings)
-    once = [f"x{k} = {a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL]
+    once = {f"x{k}": f"{a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL}
     loads = {f"x{k}": f"{a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL}
     for k, number in enumerate(drawn, len(arrays)):
         loads[f"x{k}"] = f"np.{neuron.dtypes[k]}({number})"

@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.codegen.emit import array_names, assignments, defined, function_source, tables_of, tuple_of
+from event_ops.codegen.emit import array_names, defined, tables_of, tuple_of
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operations import Loop, walk
 from event_ops.codegen.primitives import NUMBA_LOOPS
@@ -51,12 +51,12 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     inputs = [*arrays[neuron.positional :], *words]
     unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
     body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
-    source = function_source("step_range", ["states", "variables", "low", "high"], body)
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath=CONTRACT)
     draws = {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
     functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
-    step_range = compiled(defined(source, "step_range", math=math, np=np, **functions, **tables_of(neuron)))
+    functions |= {"math": math, "np": np, **tables_of(neuron)}
+    step_range = compiled(defined("step_range", ["states", "variables", "low", "high"], body, **functions))
     places = neuron.places[: len(arrays)]
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]
     hoisted += [f"hoist({a})" for a in words]
@@ -72,8 +72,8 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
         *each,
         *last,
     ]
-    source = function_source("neuron_step", [*arrays, *words, *outputs, *names], body)
-    return njit(parallel=large)(defined(source, "neuron_step", step_range=step_range, **_OUTSIDE))
+    taken = [*arrays, *words, *outputs, *names]
+    return njit(parallel=large)(defined("neuron_step", taken, body, step_range=step_range, **_OUTSIDE))
 
 
 def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
@@ -92,7 +92,7 @@ def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
     else:
         parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
         passes = Passes(parts.own, parts.differ, parts.loads, parts.writes, NUMBA_LOOPS)
-        shared = [*parts.once, *assignments(parts.shared, NUMBA_LOOPS)]
+        shared = parts.shared_lines(NUMBA_LOOPS)
         rooms, block, each = passes.rooms(), f"np.uintp({passes.neurons})", passes.lines()
     draws = [
         f"begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"

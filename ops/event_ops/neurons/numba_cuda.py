@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import (
-    array_names,
-    assignments,
-    defined,
-    function_source,
-    spelled,
-    tables_of,
-    tuple_of,
-)
+from event_ops.codegen.emit import array_names, body_lines, defined, tables_of, tuple_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import Loop
 from event_ops.codegen.primitives import NUMBA_CUDA
@@ -53,25 +45,20 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     words = ["seed", "time", "first", "table"] if noise else []
     parts = parts_of(neuron, NUMBA_CUDA, outputs, drawn)
-    shared = spelled([*parts.once, *assignments(parts.shared, NUMBA_CUDA)], NUMBA_CUDA)
-    body = [*shared, *_lines_of_thread(parts, width_of(neuron, noise))]
+    body = [*parts.shared_lines(NUMBA_CUDA), *_lines_of_thread(parts, width_of(neuron, noise))]
     names = {"cuda": cuda, "math": math, "np": np, **NUMBERS, **_WIDE, **tables_of(neuron)}
     # Inlined, a step is the same arithmetic wherever it is called.
-    step = cuda.jit(device=True, forceinline=True)(defined(_step_source(parts), "step", **names))
-    source = function_source("neuron_step", [*arrays, *words, *outputs], body)
-    return cuda.jit(defined(source, "neuron_step", step=step, **names))
+    taken = [*parts.loads, *_shared_names(parts)]
+    after = f"return {tuple_of([x for _, x in parts.writes])}"
+    lines = [*body_lines(NUMBA_CUDA, (), parts.own, ()), after]
+    step = cuda.jit(device=True, forceinline=True)(defined("step", taken, lines, **names))
+    return cuda.jit(defined("neuron_step", [*arrays, *words, *outputs], body, step=step, **names))
 
 
 def _shared_names(parts: Parts) -> list[str]:
     """Return the names of the numbers that all neurons share."""
     results = (x.results if isinstance(x, Loop) else (x.result,) for x in parts.shared)
-    return [*(line.partition(" = ")[0] for line in parts.once), *(name for each in results for name in each)]
-
-
-def _step_source(parts: Parts) -> str:
-    """Return the source of a function of one neuron's numbers and the shared ones, which returns new ones."""
-    lines = [*assignments(parts.own, NUMBA_CUDA), f"return {tuple_of([x for _, x in parts.writes])}"]
-    return function_source("step", [*parts.loads, *_shared_names(parts)], spelled(lines, NUMBA_CUDA))
+    return [*parts.once, *(name for each in results for name in each)]
 
 
 def _lines_of_thread(parts: Parts, width: int) -> list[str]:

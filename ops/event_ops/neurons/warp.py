@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.emit import array_names, defined, tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
@@ -30,9 +30,8 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     shared, own = step_lines(neuron, WARP, [*arrays[:states], *written], drawn)
     words = ["seed", "time", "first", "table"] if noise else []
     parameters = [f"{name}: Array" for name in (*arrays, *words, *written)]
-    source = function_source("neuron_step", parameters, ["i = wp.tid()", *shared, *own])
-    names = NUMBERS | as_vectors(tables_of(neuron))
-    function = defined(source, "neuron_step", wp=wp, Array=Array, **names)
+    names = {"wp": wp, "Array": Array, **NUMBERS, **as_vectors(tables_of(neuron))}
+    function = defined("neuron_step", parameters, ["i = wp.tid()", *shared, *own], **names)
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

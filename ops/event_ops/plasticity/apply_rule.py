@@ -16,16 +16,7 @@ from event_ops.codegen.function import ALL, Traced, name_of
 from event_ops.codegen.operators import as_variable, define_kernel
 from event_ops.codegen.refusals import Subject
 from event_ops.kernels.reference.plasticity import check_spikes
-from event_ops.plasticity.emit import (
-    COLUMNS,
-    DENSE_COLUMNS,
-    DENSE_ROWS,
-    OTHER,
-    ROWS,
-    SPIKING,
-    SYNAPSE,
-    Storage,
-)
+from event_ops.plasticity.emit import OTHER, SPIKING, STORAGES, SYNAPSE, Storage
 from ffi_bridge import XLACustomKernel
 
 _SIDES: Final = "pre", "post"
@@ -135,10 +126,9 @@ def _place(name: str, array: jax.Array, grid: tuple[int, ...], shape: tuple[int,
     return SYNAPSE
 
 
-def defined(name: str, storage: Storage) -> XLACustomKernel:
-    """Return the kernel of this name for synapses that are stored so."""
-    tags = "sparse", "event-driven", "plasticity"
-    return define_kernel(name, "event_ops.plasticity", *tags, reference=storage.reference)
+def define_rule_kernel(name: str) -> XLACustomKernel:
+    """Return the kernel of this name, which applies rules to synapses of any storage."""
+    return define_kernel(name, "event_ops.plasticity", "sparse", "event-driven", "plasticity")
 
 
-KERNELS: Final = {x: defined(x.name, x) for x in (ROWS, COLUMNS, DENSE_ROWS, DENSE_COLUMNS)}
+KERNELS: Final = {x: define_rule_kernel(x.name) for x in STORAGES.values()}

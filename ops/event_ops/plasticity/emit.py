@@ -1,13 +1,13 @@
-"""A rule as source of Python, which Numba or Warp compiles: what becomes of a synapse, and kernels of it."""
+"""Rules as functions of Python, which Numba or Warp compiles: of one synapse, of a block, and kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from event_ops.codegen.emit import array_names, assignments, function_source, spelled, tuple_of
+from event_ops.codegen.emit import array_names, defined, function_lines, tuple_of
 from event_ops.codegen.function import ALL, Traced
-from event_ops.codegen.primitives import NUMBA, Target
+from event_ops.codegen.primitives import Target
 
 # Where an input of a rule is read for an entry, if it is not one for all: at the neuron that spiked, at the
 # one at the other end of the synapse, or at the synapse.
@@ -16,35 +16,31 @@ SPIKING, OTHER, SYNAPSE = "spiking", "other", "synapse"
 
 @dataclass(frozen=True)
 class Storage:
-    """Say how synapses are stored: what a kernel takes to find those of neurons that spiked.
+    """Say how synapses are stored: what a kernel takes to find the synapses of neurons that spiked.
 
     Args:
         name: of the kernel.
-        reference: the function that builds it in pure JAX.
         structure: its parameters between the synapses and the variables.
         read: these, as the function gets them that visits the synapses.
     """
 
     name: str
-    reference: str
     structure: tuple[str, ...]
     read: tuple[str, ...]
 
 
 ROWS: Final = Storage(
     "plasticity_on_pre",
-    "along_rows",
     ("ids", "indptr", "spikes", "limit"),
     ("ids", "indptr", "None", "spikes", "hoist(limit)"),
 )
 COLUMNS: Final = Storage(
     "plasticity_on_post",
-    "along_columns",
     ("ids", "indptr", "permutation", "spikes", "limit"),
     ("ids", "indptr", "permutation", "spikes", "hoist(limit)"),
 )
-DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", "along_dense_rows", ("spikes",), ("spikes",))
-DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", "along_dense_columns", ("spikes",), ("spikes",))
+DENSE_ROWS: Final = Storage("plasticity_on_pre_dense", ("spikes",), ("spikes",))
+DENSE_COLUMNS: Final = Storage("plasticity_on_post_dense", ("spikes",), ("spikes",))
 STORAGES: Final = {x.name: x for x in (ROWS, COLUMNS, DENSE_ROWS, DENSE_COLUMNS)}
 
 _INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]"}
@@ -52,19 +48,17 @@ _INDEX: Final = {SPIKING: "[spiking]", OTHER: "[other]", SYNAPSE: "[k]"}
 
 def changes(rule: Traced, target: Target) -> list[str]:
     """Return the lines that change synapse k of the arrays a0, a1, ... as the rule says."""
-    reads = [f"x{i} = a{i}{_INDEX.get(place, target.only)}" for i, place in enumerate(rule.places)]
-    writes = [f"a{i}[k] = {result}" for i, result in enumerate(rule.program.results)]
-    return spelled([*reads, *assignments(rule.program.operations, target), *writes], target)
+    reads = [f"a{i}{_INDEX.get(place, target.only)}" for i, place in enumerate(rule.places)]
+    return function_lines(rule, target, reads, [f"a{i}[k]" for i in range(rule.count)])
 
 
-def update_source(rule: Traced, target: Target = NUMBA) -> str:
+def update(rule: Traced, target: Target, **outside: Any) -> Any:
     """Return the function that changes synapse k, between the neuron that spiked and the other one."""
     parameters = ["k", "spiking", "other", "synapses", "variables"]
-    synapses, variables = _unpacked(rule)
-    return function_source("update", parameters, [*synapses, *variables, *changes(rule, target)])
+    return defined("update", parameters, [*_unpacked(rule), *changes(rule, target)], **outside)
 
 
-def block_sources(rule: Traced, varying: str, target: Target = NUMBA) -> dict[str, str]:
+def block_functions(rule: Traced, varying: str, target: Target, **outside: Any) -> tuple[Any, Any, Any]:
     """Return the functions that copy synapse k to place q of a block, change it there, and copy it back.
 
     A block has room for all that is read of a synapse, in the dtype of the synapses; flags are numbers there.
@@ -73,27 +67,22 @@ def block_sources(rule: Traced, varying: str, target: Target = NUMBA) -> dict[st
     copied = [i for i, place in enumerate(rule.places) if place in (varying, SYNAPSE)]
     at = {i: f"block[np.uintp({position}) * AT_ONCE + q]" for position, i in enumerate(copied)}
     reads = [
-        f"x{i} = {at[i]}{' != 0' * (dtype == 'bool')}"
-        if i in at
-        else f"x{i} = a{i}{'[shared]' * (place != ALL)}"
+        f"{at[i]}{' != 0' * (dtype == 'bool')}" if i in at else f"a{i}{'[shared]' * (place != ALL)}"
         for i, (place, dtype) in enumerate(zip(rule.places, rule.dtypes, strict=True))
     ]
     loads = [f"{at[i]} = a{i}[{'k' if rule.places[i] == SYNAPSE else 'neuron'}]" for i in copied]
-    writes = [f"{at[i]} = {result}" for i, result in enumerate(rule.program.results)]
     stores = [f"a{i}[k] = {at[i]}" for i in range(rule.count)]
-    synapses, variables = _unpacked(rule)
-    bodies = {
-        "load": ("q, k, neuron, synapses, variables, block", [*synapses, *variables, *loads]),
-        "change": (
-            "q, shared, variables, block",
-            [*variables, *reads, *assignments(rule.program.operations, target), *writes],
-        ),
-        "store": ("q, k, synapses, block", [*synapses, *stores]),
-    }
-    return {name: function_source(name, [parameters], body) for name, (parameters, body) in bodies.items()}
+    change = function_lines(rule, target, reads, [at[i] for i in range(rule.count)])
+    synapses, *variables = _unpacked(rule)
+    taken = ["q", "k", "neuron", "synapses", "variables", "block"]
+    return (
+        defined("load", taken, [synapses, *variables, *loads], **outside),
+        defined("change", ["q", "shared", "variables", "block"], [*variables, *change], **outside),
+        defined("store", ["q", "k", "synapses", "block"], [synapses, *stores], **outside),
+    )
 
 
-def kernel_source(rule: Traced, storage: Storage, *more: str) -> str:
+def kernel_function(rule: Traced, storage: Storage, *more: str, **outside: Any) -> Any:
     """Return the kernel, whose inputs and outputs are arrays: the outputs are the synapses' own memory.
 
     It has `more` parameters before the outputs, which are for what visits the synapses.
@@ -102,11 +91,11 @@ def kernel_source(rule: Traced, storage: Storage, *more: str) -> str:
     synapses, hoisted = (tuple_of([f"hoist({x})" for x in names]) for names in (news, arrays[rule.count :]))
     call = f"visit({', '.join((synapses, *storage.read, hoisted, *more))})"
     parameters = [*arrays[: rule.count], *storage.structure, *arrays[rule.count :], *more, *news]
-    return function_source(storage.name, parameters, [call])
+    return defined(storage.name, parameters, [call], **outside)
 
 
-def _unpacked(rule: Traced) -> tuple[list[str], list[str]]:
+def _unpacked(rule: Traced) -> list[str]:
     """Return the lines that name the arrays of synapses, and of variables, of which there may be none."""
     arrays = array_names(rule)
     variables = [f"{tuple_of(names)} = variables" for names in (arrays[rule.count :],) if names]
-    return [f"{tuple_of(arrays[: rule.count])} = synapses"], variables
+    return [f"{tuple_of(arrays[: rule.count])} = synapses", *variables]

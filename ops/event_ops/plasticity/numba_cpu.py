@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from event_ops.checks.arrays import reaches
-from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.emit import tables_of
 from event_ops.codegen.function import Traced
+from event_ops.codegen.primitives import NUMBA
 from event_ops.kernels.numba_cpu import dense_visits, sparse_visits
 from event_ops.kernels.numba_cpu.blocks import AT_ONCE, Change, changing
 from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL
@@ -27,9 +28,9 @@ from event_ops.plasticity.emit import (
     SPIKING,
     STORAGES,
     Storage,
-    block_sources,
-    kernel_source,
-    update_source,
+    block_functions,
+    kernel_function,
+    update,
 )
 from ffi_bridge import numba_kernel
 
@@ -44,8 +45,7 @@ def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
     visit = visits_with(rule, storage, large)
-    source = kernel_source(rule, storage)
-    return njit(parallel=large)(defined(source, storage.name, visit=visit, hoist=dense_visits.laid_flat))
+    return njit(parallel=large)(kernel_function(rule, storage, visit=visit, hoist=dense_visits.laid_flat))
 
 
 def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
@@ -53,12 +53,13 @@ def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
+    called = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
+    inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     if rule.uses(_LONG):
-        sources = block_sources(rule, SPIKING if storage is DENSE_COLUMNS else OTHER)
-        change = Change(*(_compiled(source, name, rule) for name, source in sources.items()))
-        visit_rows = _IN_BLOCKS[storage](*changing(change, len(rule.places)))
+        functions = block_functions(rule, SPIKING if storage is DENSE_COLUMNS else OTHER, NUMBA, **called)
+        visit_rows = _IN_BLOCKS[storage](*changing(Change(*map(inlined, functions)), len(rule.places)))
     else:
-        visit_rows = _ONE_BY_ONE[storage](_compiled(update_source(rule), "update", rule))
+        visit_rows = _ONE_BY_ONE[storage](inlined(update(rule, NUMBA, **called)))
     return _VISITING[storage](visit_rows, large)
 
 
@@ -80,11 +81,6 @@ _VISITING: Final[dict[Storage, Callable[..., Any]]] = {
     DENSE_ROWS: dense_visits.visiting_rows,
     DENSE_COLUMNS: dense_visits.visiting_columns,
 }
-
-
-def _compiled(source: str, name: str, rule: Traced) -> Any:
-    given = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
-    return njit(error_model="numpy", _nrt=False, forceinline=True)(defined(source, name, **given))
 
 
 def build(*, rule: Traced, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:

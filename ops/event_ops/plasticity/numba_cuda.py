@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.emit import tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.access import is_active
@@ -22,8 +22,8 @@ from event_ops.plasticity.emit import (
     ROWS,
     STORAGES,
     Storage,
-    kernel_source,
-    update_source,
+    kernel_function,
+    update,
 )
 from ffi_bridge import numba_cuda_callable
 
@@ -31,8 +31,8 @@ _KEPT = 1024  # rules
 _MOST_ROWS = 65535  # blocks along y
 
 
-def dense_with(update: Any, by_row: bool) -> Any:
-    """Return the function that calls `update` for each entry of a dense matrix whose row or column spikes.
+def dense_with(change: Any, by_row: bool) -> Any:
+    """Return the function that calls `change` for each entry of a dense matrix whose row or column spikes.
 
     Threads are columns, blocks along y are rows.
     """
@@ -45,7 +45,7 @@ def dense_with(update: Any, by_row: bool) -> Any:
             for i in range(cuda.blockIdx.y, rows, cuda.gridDim.y):
                 spiking, other = (i, j) if by_row else (j, i)
                 if is_active(spikes[spiking]):
-                    update(i * columns + j, spiking, other, synapses, variables)
+                    change(i * columns + j, spiking, other, synapses, variables)
 
     return visit
 
@@ -59,14 +59,13 @@ def as_it_is(x: Any) -> Any:
 @lru_cache(_KEPT)
 def kernel(rule: Traced, storage: Storage) -> Any:
     """Return the kernel of a rule, which changes the synapses in place."""
-    source = update_source(rule, NUMBA_CUDA)
-    update = cuda.jit(device=True)(defined(source, "update", cuda=cuda, math=math, np=np, **tables_of(rule)))
+    called = {"cuda": cuda, "math": math, "np": np, **tables_of(rule)}
+    change = cuda.jit(device=True)(update(rule, NUMBA_CUDA, **called))
     if storage in (ROWS, COLUMNS):
-        visit = rows_with(update, own_place if storage is ROWS else given_place)
+        visit = rows_with(change, own_place if storage is ROWS else given_place)
     else:
-        visit = dense_with(update, storage is DENSE_ROWS)
-    source = kernel_source(rule, storage, "extent")
-    return cuda.jit(defined(source, storage.name, visit=visit, hoist=as_it_is))
+        visit = dense_with(change, storage is DENSE_ROWS)
+    return cuda.jit(kernel_function(rule, storage, "extent", visit=visit, hoist=as_it_is))
 
 
 def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:

@@ -3,70 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import jax
 import jax.numpy as jnp
 
 from event_ops.codegen.function import Traced
 from event_ops.kernels.reference.entries import rows_of, sums_at, values_at
-from event_ops.plasticity.emit import OTHER, SPIKING
-
-
-def along_rows(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return the function of arrays for spikes of rows, whose entries are in the order of the synapses."""
-
-    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        indices, indptr, spikes, limit = arrays[rule.count : rule.count + 4]
-        rows = rows_of(indptr, indices.shape[0])
-        stored = (indices >= 0) & (indices < limit)
-        return _changed(rule, arrays, 4, spikes, stored, _at(rows), _at(indices))
-
-    return call
-
-
-def along_columns(rule: Traced, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return the function of arrays for spikes of columns: entry p is the synapse permutation[p]."""
-
-    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        rows, indptr, permutation, spikes, limit = arrays[rule.count : rule.count + 5]
-        nse = rows.shape[0]
-        columns = rows_of(indptr, nse)
-        stored = (columns >= 0) & (rows >= 0) & (rows < limit)
-        by_synapse = (sums_at(x, permutation, nse) for x in (columns, rows, stored.astype(jnp.int32)))
-        columns, rows, count = by_synapse
-        return _changed(rule, arrays, 5, spikes, count > 0, _at(columns), _at(rows))
-
-    return call
-
-
-def along_dense_rows(rule: Traced, shape: tuple[int, int], **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return the function of arrays for spikes of rows of a dense matrix."""
-    return _dense(rule, shape, 0)
-
-
-def along_dense_columns(
-    rule: Traced, shape: tuple[int, int], **_: Any
-) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return the function of arrays for spikes of columns of a dense matrix."""
-    return _dense(rule, shape, 1)
-
-
-def _dense(rule: Traced, shape: tuple[int, int], axis: int) -> Callable[..., tuple[jax.Array, ...]]:
-    def along(axis: int) -> _Find:
-        return lambda x: jnp.broadcast_to(jnp.expand_dims(x, 1 - axis), shape).reshape(-1)
-
-    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        flat, spikes = tuple(x.reshape(-1) if x.ndim == 2 else x for x in arrays), arrays[rule.count]
-        stored = jnp.ones(flat[0].shape, bool)
-        changed = _changed(rule, flat, 1, spikes, stored, along(axis), along(1 - axis))
-        return tuple(x.reshape(shape) for x in changed)
-
-    return call
-
+from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, OTHER, ROWS, SPIKING, STORAGES
 
 # Returns what an array of neurons has at every synapse.
 _Find: TypeAlias = Callable[[Any], jax.Array]
+
+
+def build(
+    *, rule: Traced, storage: str, shape: tuple[int, int], **_: Any
+) -> Callable[..., tuple[jax.Array, ...]]:
+    """Return the function of arrays for synapses that are stored so; shape is that of the matrix."""
+    names, ends = STORAGES[storage].structure, _ENDS[STORAGES[storage]]
+
+    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        structure = dict(zip(names, arrays[rule.count :], strict=False))
+        flat = tuple(x.reshape(-1) if x.ndim == 2 else x for x in arrays)
+        stored, at_spiking, at_other = ends(structure, flat[0].size, shape)
+        changed = _changed(rule, flat, len(names), structure["spikes"], stored, at_spiking, at_other)
+        return tuple(x.reshape(like.shape) for x, like in zip(changed, arrays, strict=False))
+
+    return call
+
+
+def _of_rows(structure: dict[str, jax.Array], nse: int, _: Any) -> tuple[jax.Array, _Find, _Find]:
+    """Return which synapses are of the matrix, and how to read at both ends, where rows spike."""
+    ids = structure["ids"]
+    return (ids >= 0) & (ids < structure["limit"]), _at(rows_of(structure["indptr"], nse)), _at(ids)
+
+
+def _of_columns(structure: dict[str, jax.Array], nse: int, _: Any) -> tuple[jax.Array, _Find, _Find]:
+    """Return the same where columns spike: entry p is the synapse permutation[p]."""
+    rows, columns = structure["ids"], rows_of(structure["indptr"], nse)
+    stored = (columns >= 0) & (rows >= 0) & (rows < structure["limit"])
+    by_synapse = (
+        sums_at(x, structure["permutation"], nse) for x in (columns, rows, stored.astype(jnp.int32))
+    )
+    columns, rows, count = by_synapse
+    return count > 0, _at(columns), _at(rows)
+
+
+def _of_dense(axis: int) -> Callable[..., tuple[jax.Array, _Find, _Find]]:
+    """Return the same for a dense matrix, of which rows, axis 0, or columns spike."""
+
+    def ends(_: Any, size: int, shape: tuple[int, int]) -> tuple[jax.Array, _Find, _Find]:
+        def along(axis: int) -> _Find:
+            return lambda x: jnp.broadcast_to(jnp.expand_dims(x, 1 - axis), shape).reshape(-1)
+
+        return jnp.ones(size, bool), along(axis), along(1 - axis)
+
+    return ends
+
+
+_ENDS: Final = {ROWS: _of_rows, COLUMNS: _of_columns, DENSE_ROWS: _of_dense(0), DENSE_COLUMNS: _of_dense(1)}
 
 
 def _at(ids: jax.Array) -> _Find:

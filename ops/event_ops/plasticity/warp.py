@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import warp as wp
 
-from event_ops.codegen.emit import array_names, defined, function_source, tables_of
+from event_ops.codegen.emit import array_names, defined, tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors, bounded, is_active, place
@@ -55,11 +55,9 @@ def kernel(rule: Traced, storage: Storage) -> Any:
     arrays = array_names(rule)
     names = *arrays[: rule.count], *storage.structure, *arrays[rule.count :]
     body = [*visit.splitlines(), *(4 * depth * " " + line for line in changes(rule, WARP))]
-    source = function_source(storage.name, [f"{name}: Array" for name in names], body)
-    function = defined(
-        source, storage.name, wp=wp, Array=Array, bounded=bounded, is_active=is_active, place=place,
-        **as_vectors(tables_of(rule)),
-    )  # fmt: skip
+    called = {"wp": wp, "Array": Array, "bounded": bounded, "is_active": is_active, "place": place}
+    called |= as_vectors(tables_of(rule))
+    function = defined(storage.name, [f"{name}: Array" for name in names], body, **called)
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

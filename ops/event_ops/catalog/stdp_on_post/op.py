@@ -11,7 +11,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.plasticity import check_trace, check_weights, potentiated, rate_and_bounds
-from event_ops.plasticity.apply_rule import applied, defined
+from event_ops.plasticity.apply_rule import applied, define_rule_kernel
 from event_ops.plasticity.emit import COLUMNS
 
 
@@ -80,5 +80,5 @@ def stdp_on_post(
     )
 
 
-kernel = defined("stdp_on_post", COLUMNS)
+kernel = define_rule_kernel("stdp_on_post")
 FAMILIES[kernel.name] = "stdp"

@@ -11,7 +11,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.plasticity import check_trace, check_weights, depressed, rate_and_bounds
-from event_ops.plasticity.apply_rule import applied, defined
+from event_ops.plasticity.apply_rule import applied, define_rule_kernel
 from event_ops.plasticity.emit import ROWS
 
 
@@ -76,5 +76,5 @@ def stdp_on_pre(
     )
 
 
-kernel = defined("stdp_on_pre", ROWS)
+kernel = define_rule_kernel("stdp_on_pre")
 FAMILIES[kernel.name] = "stdp"
