@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,18 +31,42 @@ def assignments(operations: Sequence[Operation | Loop], target: Target) -> list[
     return lines
 
 
-def loop_lines(loop: Loop, body: Sequence[str], target: Target) -> list[str]:
-    """Return a loop around the lines of its body."""
-    return [
-        *moves(loop.carried, loop.start, loop.dtypes, target),
-        f"for _ in range({loop.turns}):",
-        *(f"    {line}" for line in body),
-        *(f"    {line}" for line in after_turn(loop, range(len(loop.carried)), target)),
-        *(f"{name} = {x}" for name, x in zip(loop.results, loop.carried, strict=True)),
-    ]
+def filled(template: str, **parts: Sequence[str]) -> list[str]:
+    """Return the lines of a template, where a line `{name}` stands for the lines of that part, indented."""
+    lines: list[str] = []
+    for line in template.splitlines():
+        name = line.strip()
+        if name.startswith("{") and name.endswith("}"):
+            lines += [line[: line.index("{")] + each for each in parts[name[1:-1]]]
+        else:
+            lines.append(line)
+    return lines
 
 
-def after_turn(loop: Loop, places: Sequence[int], target: Target) -> list[str]:
+_LOOP: Final = """\
+{begin}
+for _ in range(TURNS):
+    {body}
+    {after}
+{end}"""
+
+
+def loop_lines(
+    loop: Loop, body: Sequence[str], target: Target, places: Sequence[int] | None = None
+) -> list[str]:
+    """Return a loop around the lines of its body, which carries values at these places, by default all."""
+    every = range(len(loop.carried)) if places is None else places
+    names, values, dtypes = ([x[k] for k in every] for x in (loop.carried, loop.start, loop.dtypes))
+    return filled(
+        _LOOP.replace("TURNS", str(loop.turns)),
+        begin=moves(names, values, dtypes, target),
+        body=body,
+        after=_after_turn(loop, every, target),
+        end=[f"{loop.results[k]} = {loop.carried[k]}" for k in every],
+    )
+
+
+def _after_turn(loop: Loop, places: Sequence[int], target: Target) -> list[str]:
     """Return the lines that hand on what a loop carries at these places: read before any is changed."""
     names, dtypes = [loop.carried[k] for k in places], [loop.dtypes[k] for k in places]
     read = moves([f"next_{name}" for name in names], [loop.after[k] for k in places], dtypes, target)

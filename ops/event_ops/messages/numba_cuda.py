@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.emit import defined, filled, tables_of
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.access import bounded, place
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
 from event_ops.messages.emit import parameters
 from event_ops.messages.passes import ENTRY, Pass
-from event_ops.messages.threads import kinds, part, thread_lines
+from event_ops.messages.threads import by_kind, thread_lines
 from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # passes
@@ -27,12 +26,9 @@ _KEPT = 1024  # passes
 def kernel(of: Pass, dtype: str) -> Any:
     """Return the kernel of a pass whose results go to one kind of places."""
     width = of.width(of.results[0].axes)
-    lines = thread_lines(of, NUMBA_CUDA, dtype, "np.int64", "{0} and {1}")
-    body = [
-        "thread = np.int64(cuda.grid(1))",
-        f"if thread < (indptr.size - 1) * np.int64({width}):",
-        *(f"    {line}" for line in lines),
-    ]
+    lines = thread_lines(of, NUMBA_CUDA, dtype, "np.int64")
+    own = f"if thread < (indptr.size - 1) * np.int64({width}):\n    {{lines}}"
+    body = ["thread = np.int64(cuda.grid(1))", *filled(own, lines=lines)]
     called = {"cuda": cuda, "math": math, "np": np, "bounded": bounded, "place": place}
     return cuda.jit(defined("gspmm", parameters(of), body, **called, **tables_of(of.message)))
 
@@ -40,8 +36,7 @@ def kernel(of: Pass, dtype: str) -> Any:
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
     own, dtype = of.structure[0], str(outs[0].dtype)
-    plain = replace(of, shape=(0, 0), structure=(own, 0))
-    passes = [(part(plain, numbers), numbers) for _, numbers in kinds(plain)]
+    passes = by_kind(of)
     rows = of.shape[0]
 
     def visit(*arrays: Any) -> None:

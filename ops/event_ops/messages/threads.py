@@ -9,32 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from event_ops.codegen.emit import filled
 from event_ops.codegen.primitives import Target
 from event_ops.messages.emit import combined, message_lines, nested, offset
 from event_ops.messages.passes import ROW, Pass, Result
 
 
-def kinds(of: Pass) -> list[tuple[Result, tuple[int, ...]]]:
-    """Return the results that one kernel has, and their numbers."""
+def by_kind(of: Pass) -> list[tuple[Pass, tuple[int, ...]]]:
+    """Return a pass for the results of each kind, of any size of matrix, and the numbers of these results."""
+    plain = replace(of, shape=(0, 0), structure=(of.structure[0], 0))
     found: dict[Result, list[int]] = {}
     for k, x in enumerate(of.results):
         found.setdefault(x, []).append(k)
-    return [(x, tuple(numbers)) for x, numbers in found.items()]
+    return [(_part(plain, numbers), tuple(numbers)) for numbers in found.values()]
 
 
-def part(of: Pass, numbers: Sequence[int]) -> Pass:
+def _part(of: Pass, numbers: Sequence[int]) -> Pass:
     """Return the pass that has some of the results alone."""
-    program = of.message.program
-    message = replace(
-        of.message, program=replace(program, results=tuple(program.results[k] for k in numbers))
-    )
-    return replace(of, message=message, results=tuple(of.results[k] for k in numbers))
+    program = replace(of.message.program, results=tuple(of.message.program.results[k] for k in numbers))
+    message, results = replace(of.message, program=program), tuple(of.results[k] for k in numbers)
+    return replace(of, message=message, results=results)
 
 
-def thread_lines(of: Pass, target: Target, dtype: str, index: str, condition: str) -> list[str]:
+def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:
     """Return the lines of thread `thread` of a pass whose results go to one kind of places.
 
-    index: the type of places of arrays; condition: the expression of two flags, as `{0} and {1}`.
+    index: the type of places of arrays.
     """
     (place, axes), sizes = (of.results[0].place, of.results[0].axes), of.sizes
     kept = [k for k, has in enumerate(axes) if has]
@@ -53,11 +53,11 @@ def thread_lines(of: Pass, target: Target, dtype: str, index: str, condition: st
             start.append(f"found = {index}(0)")
         inside = [*message_lines(of, target, index), *adds]
         stores = [f"y{k}[i, {offset(axes, sizes, index)}] = t{k}" for k in results]
-        return [*lines, *start, *_entries(of, inside, index, condition), *stores]
+        return [*lines, *start, *_entries(of, inside, index), *stores]
     sums = [f"t{k} = t{k} + r{k}" for k in results]
     over = nested(sizes, missing, [*message_lines(of, target, index), *sums], index)
     stores = [f"y{k}[e, {offset(axes, sizes, index)}] = t{k}" for k in results]
-    return [*lines, *_entries(of, [*start, *over, *stores], index, condition)]
+    return [*lines, *_entries(of, [*start, *over, *stores], index)]
 
 
 def _number(target: Target, dtype: str, number: str) -> str:
@@ -69,16 +69,16 @@ def _assigned(of: Pass, target: Target, dtype: str, k: int, value: str) -> str:
     return f"t{k} = {combined(of, target, dtype, f't{k}', value)}"
 
 
-def _entries(of: Pass, body: Sequence[str], index: str, condition: str) -> list[str]:
+def _entries(of: Pass, body: Sequence[str], index: str) -> list[str]:
     """Return the loop over the entries of row i that send something."""
-    ordered = of.structure[0] == 3
-    located = "place(permutation[k], nse)" if ordered else "k"
-    test = condition.format(f"j >= {index}(0)", f"e >= {index}(0)")
-    return [
-        f"nse = {index}(indices.shape[0])",
-        "for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):",
-        "    j = place(indices[k], limit[0])",
-        f"    e = {located}",
-        f"    if {test}:",
-        *(f"        {line}" for line in body),
-    ]
+    located = "place(permutation[k], nse)" if of.structure[0] == 3 else "k"
+    return filled(
+        f"""\
+nse = {index}(indices.shape[0])
+for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
+    j = place(indices[k], limit[0])
+    e = {located}
+    if j >= {index}(0) and e >= {index}(0):
+        {{body}}""",
+        body=body,
+    )

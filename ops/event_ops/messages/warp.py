@@ -1,7 +1,6 @@
 """A pass in Warp: a thread for each row and feature."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, Array2d, as_vectors, bounded, place
 from event_ops.messages.emit import inputs, parameters
 from event_ops.messages.passes import Pass
-from event_ops.messages.threads import kinds, part, thread_lines
+from event_ops.messages.threads import by_kind, thread_lines
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # passes
@@ -24,7 +23,7 @@ _KEPT = 1024  # passes
 @lru_cache(_KEPT)
 def kernel(of: Pass, dtype: str) -> Any:
     """Return the kernel of a pass whose results go to one kind of places."""
-    lines = thread_lines(of, WARP, dtype, "wp.int32", "{0} and {1}")
+    lines = thread_lines(of, WARP, dtype, "wp.int32")
     matrices = {*inputs(of), *(f"y{k}" for k in range(len(of.results)))}
     typed = [f"{name}: {'Array2d' if name in matrices else 'Array'}" for name in parameters(of)]
     called = {"wp": wp, "Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
@@ -36,19 +35,18 @@ def kernel(of: Pass, dtype: str) -> Any:
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
     own, dtype = of.structure[0], str(outs[0].dtype)
-    plain = replace(of, shape=(0, 0), structure=(own, 0))
 
     def call(*arrays: Any) -> Any:
         structure, given = of.divided(arrays)
         given = *structure[:own], np.asarray([of.shape[1]], np.int32), *given
         found: dict[int, jax.Array] = {}
-        for result, numbers in kinds(plain):
+        for one, numbers in by_kind(of):
             shapes = tuple(outs[k] for k in numbers)
             names = [f"y{k}" for k in range(len(numbers))]
             run = warp_kernel(
-                kernel(part(plain, numbers), dtype),
+                kernel(one, dtype),
                 shapes,
-                launch_dims=of.shape[0] * of.width(result.axes),
+                launch_dims=of.shape[0] * of.width(one.results[0].axes),
                 in_out_argnames=names,
             )
             found |= zip(numbers, run(*given, *(jnp.zeros(x.shape, x.dtype) for x in shapes)), strict=True)

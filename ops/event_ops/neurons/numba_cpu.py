@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.checks.arrays import reaches
-from event_ops.codegen.emit import array_names, defined, tables_of, tuple_of
+from event_ops.codegen.emit import array_names, defined, filled, tables_of, tuple_of
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operations import Loop, walk
 from event_ops.codegen.primitives import NUMBA_LOOPS
@@ -61,17 +61,21 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]
     hoisted += [f"hoist({a})" for a in words]
     names, first, each, last = _list_lines(spikes) if listed else ([], [], [], [])
-    body = [
-        f"states = {tuple_of([f'stored_spikes({y})' if y == spikes else y for y in outputs])}",
-        f"variables = {tuple_of(hoisted[neuron.positional :])}",
-        f"size, parts = y0.size, {'num_threads()' if large else '1'}",
-        *first,
-        f"for part in {'prange' if large else 'range'}(parts):",
-        "    low, high = size * part // parts, size * (part + 1) // parts",
-        "    step_range(states, variables, low, high)",
-        *each,
-        *last,
-    ]
+    body = filled(
+        f"""\
+states = {tuple_of([f"stored_spikes({y})" if y == spikes else y for y in outputs])}
+variables = {tuple_of(hoisted[neuron.positional :])}
+size, parts = y0.size, {"num_threads()" if large else "1"}
+{{first}}
+for part in {"prange" if large else "range"}(parts):
+    low, high = size * part // parts, size * (part + 1) // parts
+    step_range(states, variables, low, high)
+    {{each}}
+{{last}}""",
+        first=first,
+        each=each,
+        last=last,
+    )
     taken = [*arrays, *words, *outputs, *names]
     return njit(parallel=large)(defined("neuron_step", taken, body, step_range=step_range, **_OUTSIDE))
 
@@ -85,10 +89,10 @@ def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
     takes_turns = any(isinstance(x, Loop) for x in neuron.program.operations)
     if not takes_turns:
         shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, numbers)
-        own = [f"    {line}" for line in own]
+        every = "{shared}\nfor i in range(np.uintp(low), np.uintp(high)):\n    {own}"
         if not drawn:
-            return [*shared, "for i in range(np.uintp(low), np.uintp(high)):", *own]
-        rooms, block, each = [], "AT_ONCE", ["for i in range(start, end):", *own]
+            return filled(every, shared=shared, own=own)
+        rooms, block, each = [], "AT_ONCE", filled("for i in range(start, end):\n    {own}", own=own)
     else:
         parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
         passes = Passes(parts.own, parts.differ, parts.loads, parts.writes, NUMBA_LOOPS)
@@ -98,14 +102,19 @@ def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
         f"begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"
         for k in range(drawn)
     ]
-    return [
-        *shared,
-        *rooms,
-        *(f"numbers{k} = np.empty(ROOM, np.float32)" for k in range(drawn)),
-        f"for start in range(np.uintp(low), np.uintp(high), {block}):",
-        f"    end = min(start + {block}, np.uintp(high))",
-        *(f"    {line}" for line in (*draws, *each)),
-    ]
+    return filled(
+        f"""\
+{{shared}}
+{{rooms}}
+for start in range(np.uintp(low), np.uintp(high), {block}):
+    end = min(start + {block}, np.uintp(high))
+    {{draws}}
+    {{each}}""",
+        shared=shared,
+        rooms=[*rooms, *(f"numbers{k} = np.empty(ROOM, np.float32)" for k in range(drawn))],
+        draws=draws,
+        each=each,
+    )
 
 
 def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -113,7 +122,7 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
     return (
         ["spike_ids", "num_spikes"],
         ["lists, lengths = lists_of(size, parts, spike_ids)"],
-        [f"    lengths[part] = list_part(flags_of({spikes}[low:high]), low, lists[part])"],
+        [f"lengths[part] = list_part(flags_of({spikes}[low:high]), low, lists[part])"],
         ["finish(joined(lists, lengths, spike_ids), size, spike_ids, num_spikes)"],
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.codegen.emit import array_names, body_lines, defined, tables_of, tuple_of
+from event_ops.codegen.emit import array_names, body_lines, defined, filled, tables_of, tuple_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import Loop
 from event_ops.codegen.primitives import NUMBA_CUDA
@@ -73,7 +73,7 @@ def _lines_of_thread(parts: Parts, width: int) -> list[str]:
         *(f"{place} = after[{n}]" for n, place in enumerate(news)),
     ]
     if width == 1:
-        return ["i = cuda.grid(1)", "if i < y0.size:", *(f"    {line}" for line in one)]
+        return filled("i = cuda.grid(1)\nif i < y0.size:\n    {one}", one=one)
     # Without noise each number is loaded from `array[i]`.
     loads = {x: place.removesuffix("[i]") for x, place in parts.loads.items()}
     stores = [place.removesuffix("[i]") for place in news]
@@ -87,15 +87,18 @@ def _lines_of_thread(parts: Parts, width: int) -> list[str]:
             for n, array in enumerate(stores)
         ),
     ]
-    return [
-        f"begin = {width} * cuda.grid(1)",
-        f"end = min(begin + {width}, y0.size)",
-        f"if end == begin + {width} and {' and '.join(aligned)}:",
-        *(f"    {line}" for line in wide),
-        "else:",
-        "    for i in range(begin, end):",
-        *(f"        {line}" for line in one),
-    ]
+    return filled(
+        f"""\
+begin = {width} * cuda.grid(1)
+end = min(begin + {width}, y0.size)
+if end == begin + {width} and {" and ".join(aligned)}:
+    {{wide}}
+else:
+    for i in range(begin, end):
+        {{one}}""",
+        wide=wide,
+        one=one,
+    )
 
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:

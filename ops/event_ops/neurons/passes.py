@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from event_ops.codegen.emit import after_turn, assignments, moves
+from event_ops.codegen.emit import assignments, loop_lines
 from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.primitives import Target
 from event_ops.neurons.emit import loop_divided
@@ -137,19 +137,8 @@ class Passes:
         return [line for lines in each for line in lines]
 
     def _turns(self, turns: _Turns) -> list[str]:
-        loop, places = turns.loop, turns.places
-        names, values, dtypes = ([x[k] for k in places] for x in (loop.carried, loop.start, loop.dtypes))
-        body = [
-            *assignments(turns.shared, self.target),
-            *self._lines(turns.passes),
-            *after_turn(loop, places, self.target),
-        ]
-        return [
-            *moves(names, values, dtypes, self.target),
-            f"for _ in range({loop.turns}):",
-            *(f"    {line}" for line in body),
-            *(f"{loop.results[k]} = {loop.carried[k]}" for k in places),
-        ]
+        body = [*assignments(turns.shared, self.target), *self._lines(turns.passes)]
+        return loop_lines(turns.loop, body, self.target, turns.places)
 
     def _pass(self, one: _Pass) -> list[str]:
         made = one.made

@@ -16,15 +16,7 @@ from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.access import is_active
 from event_ops.kernels.numba_cuda.plasticity import given_place, grid_and_pieces, own_place, rows_with
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
-from event_ops.plasticity.emit import (
-    COLUMNS,
-    DENSE_ROWS,
-    ROWS,
-    STORAGES,
-    Storage,
-    kernel_function,
-    update,
-)
+from event_ops.plasticity.emit import COLUMNS, DENSE_ROWS, ROWS, STORAGES, Storage, kernel_function, update
 from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # rules
