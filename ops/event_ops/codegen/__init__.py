@@ -1,1 +1,1 @@
-"""Functions of scalars, such as a rule of one synapse: traced by JAX, and emitted as source for kernels."""
+"""Functions of scalars, like a rule of one synapse: traced by JAX, and emitted as source for kernels."""

@@ -1,4 +1,4 @@
-"""Errors of `np.exp(V)`, `if V > 0` and other code that needs a value where there is none, with a remedy."""
+"""Errors of code that needs a value where there is none, as `np.exp(V)` and `if V > 0`, with a remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _BUILTINS: Final = {
 
 
 def explain(error: Exception, source: Source) -> None:
-    """Have an error of tracing say which function it is about, the line, what was done, and what to do."""
+    """Have an error of tracing name the function, the line, the mistake, and a remedy."""
     if str(error).startswith(source.named):
         return
     needs_value = isinstance(error, _JAX_ERRORS) or any(text in str(error) for text in _SAID)
@@ -80,7 +80,7 @@ def _indices(error: Exception) -> list[int]:
 
 
 def _text_at(frame: FrameType, index: int) -> str:
-    """Return the source of what a frame executes, in one line; "" if it is not known."""
+    """Return the source that a frame executes, in one line; "" if it is not known."""
     position: Any = next(islice(frame.f_code.co_positions(), index // 2, None), (None,) * 4)
     first, last, start, end = position
     if None in position:
@@ -93,7 +93,7 @@ def _text_at(frame: FrameType, index: int) -> str:
 
 
 def _remedy(text: str, frame: FrameType, line: str) -> tuple[str, str]:
-    """Return what an expression does, and what to do instead, "" if that is not known."""
+    """Return what the error says of an expression, and a remedy, "" if none is known."""
     said = f"computes `{text}`" if text else "needs the value of an argument"
     try:
         node: Any = ast.parse(text, mode="eval").body
@@ -119,7 +119,7 @@ def _remedy(text: str, frame: FrameType, line: str) -> tuple[str, str]:
 
 
 def _of_call(call: ast.Call, frame: FrameType) -> str:
-    """Return what to do instead of a call."""
+    """Return the remedy for a call."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("item", "tolist"):
         return "leave it out, as the value is a number already"
     try:

@@ -1,4 +1,4 @@
-"""What a function is known by before it is traced: its code, and all that the code reads from outside.
+"""Contents of a function, its identity before it is traced: its code, and all that it reads from outside.
 
 Of two functions with equal contents the same is traced. Values that can change in place have none, so that a
 function that reads a dictionary or an object is traced each time.
@@ -31,7 +31,7 @@ _KEPT: Final = 1024  # functions
 
 
 def contents(function: Any) -> Hashable | None:
-    """Return what a function is known by; None if it reads what can change in place."""
+    """Return the contents of a function; None if it reads a value that can change in place."""
     try:
         return _Walk().of(function)
     except _ChangeableError:
@@ -43,7 +43,7 @@ class _ChangeableError(Exception):
 
 
 class _Same:
-    """An object as contents of its own: equal to itself alone, and alive as long as these are kept."""
+    """Stand for an object in contents: equal to itself alone, and alive as long as these are kept."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -77,7 +77,7 @@ class _Walk:
 
 
 def _is_exported(value: Any) -> bool:
-    """Return whether a library has the value under its own name: a module, a function, a type."""
+    """Return whether a library exports the value by its name: a module, a function, a type."""
     is_module = isinstance(value, ModuleType)
     module = value.__name__ if is_module else getattr(value, "__module__", None)
     if not isinstance(module, str) or module.partition(".")[0] not in _LIBRARIES:
@@ -92,7 +92,7 @@ def _is_exported(value: Any) -> bool:
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """Return what a value consists of, where nothing else can change what it computes."""
+    """Return the parts of a value, where nothing else can change its result."""
     kind = type(value)
     if kind is tuple:
         return value
@@ -110,7 +110,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 
 def _items(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return names and values in order, without what Python notes of every function."""
+    """Return names and values in order, without Python's notes on every function."""
     if not values:
         return ()
     return tuple(sorted(item for item in values.items() if not item[0].startswith("__")))
@@ -118,7 +118,7 @@ def _items(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 @functools.lru_cache(_KEPT)
 def _reads_unnamed(code: CodeType) -> bool:
-    """Return whether code reads what it does not name, or imports."""
+    """Return whether code reads values that it does not name, or imports."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     imports = any(instruction.opname == "IMPORT_NAME" for instruction in dis.get_instructions(code))
     return imports or not _READERS.isdisjoint(code.co_names) or any(map(_reads_unnamed, inner))

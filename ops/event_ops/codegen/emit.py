@@ -67,14 +67,14 @@ def loop_lines(
 
 
 def _after_turn(loop: Loop, places: Sequence[int], target: Target) -> list[str]:
-    """Return the lines that hand on what a loop carries at these places: read before any is changed."""
+    """Return the lines that hand on the carry of a loop at these places: read before any is changed."""
     names, dtypes = [loop.carried[k] for k in places], [loop.dtypes[k] for k in places]
     read = moves([f"next_{name}" for name in names], [loop.after[k] for k in places], dtypes, target)
     return [*read, *(f"{name} = next_{name}" for name in names)]
 
 
 def moves(names: Sequence[str], values: Sequence[str], dtypes: Sequence[str], target: Target) -> list[str]:
-    """Return lines that copy values; a cast makes a number of its own of a name, as Warp needs it."""
+    """Return lines that copy values; a cast makes a new number of a name, as Warp needs it."""
     casts = (target.flag if dtype == "bool" else f"np.{dtype}" for dtype in dtypes)
     return [f"{name} = {cast}({x})" for name, x, cast in zip(names, values, casts, strict=True)]
 
@@ -133,7 +133,7 @@ def tuple_of(names: Sequence[str]) -> str:
 
 
 def defined(name: str, parameters: Sequence[str], body: Sequence[str], **outside: Any) -> Any:
-    """Return the function of these parameters and lines, which calls what is `outside` by these names."""
+    """Return the function of these parameters and lines, which calls functions in `outside` by name."""
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
     namespace = {"__name__": __name__, **outside}
     file = f"<{name} {sha256(source.encode()).hexdigest()[:16]}>"

@@ -1,4 +1,4 @@
-"""A function of scalars, such as a rule of one synapse: traced, with where each of its inputs is read."""
+"""Traced functions of scalars, like a rule of one synapse, with the place where each input is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONFIG: Any = jax.config  # its attributes are not declared
 
 @dataclass(frozen=True)
 class Traced:
-    """A function, which is another one if it computes something else or has other derivatives.
+    """Hold a traced function, equal to all that compute the same and have the same derivatives.
 
     Args:
         program: what it computes, of what it takes by position, then of what it takes by name.
@@ -75,7 +75,7 @@ class Traced:
         return any(operation.primitive in primitives for operation, _ in walk(self.program.operations))
 
     def of_each(self, *inputs: jax.Array) -> tuple[jax.Array, ...]:
-        """Return what the function says of each element of the inputs; a number is one for all."""
+        """Return the function of each element of the inputs; a number is one for all."""
         axes = tuple(0 if x.ndim else None for x in inputs)
         return tuple(jax.vmap(jaxpr_as_fun(self.jaxpr), axes)(*inputs))
 
@@ -91,7 +91,7 @@ class Traced:
         results: Sequence[Any] | None = None,
         written_as: Sequence[Callable[..., Any]] = (),
     ) -> Traced:
-        """Trace a function: of what it takes by position, one for each dtype, and of `names` by name.
+        """Trace a function of scalars by position, one for each dtype, and of `names` by name.
 
         Args:
             results: the dtypes of what it returns; None: those of what it takes by position.
@@ -113,7 +113,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class _Known:
-    """A function by its contents, and what else decides what is traced."""
+    """Hold a function by its contents and by the settings of JAX that tracing depends on."""
 
     contents: Hashable
     function: Callable[..., Any] = field(compare=False)
@@ -174,7 +174,7 @@ def _check_signature(
 
 
 def as_results(subject: Subject, name: str, returned: Any, dtypes: Sequence[Any]) -> list[jax.Array]:
-    """Return what a function returned as scalars of the dtypes; raise unless it can be."""
+    """Return the results of a function as scalars of the dtypes; raise if they are none."""
     values = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(values) != len(dtypes):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Operations and loops of a program: assignments of scalars, one after the other, all of which kernels do."""
+"""Operations and loops of a program: assignments of scalars, which kernels do one after the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Loop:
 
 
 def walk(operations: Sequence[Operation | Loop], times: int = 1) -> Iterator[tuple[Operation, int]]:
-    """Yield each operation, those in loops too, with its number of repetitions."""
+    """Yield each operation, also in loops, with its number of repetitions."""
     for operation in operations:
         if isinstance(operation, Loop):
             yield from walk(operation.body, times * operation.turns)
@@ -43,7 +43,7 @@ def walk(operations: Sequence[Operation | Loop], times: int = 1) -> Iterator[tup
 
 
 def renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
-    """Return an operation or a loop with other names of values."""
+    """Return an operation or a loop with new names of values."""
 
     def new(each: Sequence[str]) -> tuple[str, ...]:
         return tuple(names.get(x, x) for x in each)
@@ -59,7 +59,7 @@ def renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
 
 
 def names_in(operations: Sequence[Operation | Loop]) -> Iterator[str]:
-    """Yield the name of each value that the operations, those in loops too, assign."""
+    """Yield the name of each value that the operations assign, also in loops."""
     for operation in operations:
         if isinstance(operation, Operation):
             yield operation.result

@@ -33,7 +33,7 @@ MOST_WRITTEN_OUT: Final = 64
 
 @dataclass(frozen=True)
 class Program:
-    """The operations of a function of x0, x1, ..., and what it returns, names or numbers.
+    """Hold the operations of a function of x0, x1, ..., and its results, names or numbers.
 
     Equal programs compute the same, whatever the names in the function were.
     """
@@ -44,7 +44,7 @@ class Program:
 
     @classmethod
     def of(cls, traced: ClosedJaxpr, source: Source) -> Program:
-        """Return the program of a function that was traced; raise ValueError for what kernels cannot do."""
+        """Return the program of a traced function; raise ValueError where kernels lack an operation."""
         flat = _Flat(source)
         inputs = [as_texts([f"x{i}"], ()) for i in range(len(traced.jaxpr.invars))]
         results = [x.item() for x in flat.add(traced.jaxpr, traced.consts, inputs)]
@@ -53,7 +53,7 @@ class Program:
 
 @dataclass
 class _Flat:
-    """The operations of a function and of those that it calls, or of the body of a loop in `around`."""
+    """Collect the operations of a function and of its callees, or of the body of a loop in `around`."""
 
     source: Source
     around: _Flat | None = None
@@ -120,7 +120,7 @@ class _Flat:
         return self.add(body, held, operands)
 
     def _looped(self, loop: Scan) -> list[Texts]:
-        """Return what a loop of a known number of turns carries at its end, then its outputs of each turn."""
+        """Return the carry of a counted loop at its end, then its outputs of all turns."""
         kept = self._kept(loop) if len(loop.carry) == len(loop.avals) else None
         if kept is not None:
             return kept
@@ -177,7 +177,7 @@ class _Flat:
     def _body(
         self, loop: Scan, start: list[str], known: dict[int, str]
     ) -> tuple[_Flat | None, list[str], list[str]]:
-        """Return the body of a loop, what it carries after a turn, and the names in a turn.
+        """Return the body of a loop, the carry after a turn, and its names in a turn.
 
         There is no body where a turn reads what is no table.
         """
@@ -196,7 +196,7 @@ class _Flat:
         return body, after, carried
 
     def _element(self, rows: Texts, turn: str, dtype: str) -> Any:
-        """Return what a turn reads of rows of numbers; None if it is not known where the loop is compiled."""
+        """Return the element of a table that a turn reads; None if it is not known when compiled."""
         columns = rows.reshape(rows.shape[0], -1).T
         if not all(is_table(x) for x in columns):
             return None

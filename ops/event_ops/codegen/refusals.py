@@ -1,4 +1,4 @@
-"""What a function may not do: errors that name the primitive, the line, and what to do instead."""
+"""Errors of functions that kernels cannot compute: they name the primitive, the line, and a remedy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True)
 class Subject:
-    """Words of errors for what a function is about.
+    """Name the subject of a function, in the words of errors.
 
     Args:
         role: what it is called, such as "rule".
@@ -65,7 +65,7 @@ class Source:
     outside: str = ""  # the line of the function from which something is called
 
     def within(self, equation: JaxprEqn) -> Source:
-        """Return the source for what an equation calls, whose own lines JAX may not know."""
+        """Return the source for a function that an equation calls, whose lines JAX may not know."""
         line = self._line(equation)
         return self if line == self.outside else replace(self, outside=line)
 
@@ -147,7 +147,7 @@ class Source:
 
     @property
     def named(self) -> str:
-        """Return what errors call the function."""
+        """Return the name that errors have for the function."""
         return f"the {self.subject.role} {self.name!r}"
 
     def _line(self, equation: JaxprEqn) -> str:

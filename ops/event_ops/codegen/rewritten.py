@@ -1,4 +1,4 @@
-"""Primitives that kernels have no expression for, as functions of those that they have."""
+"""Primitives that kernels have no expression for, as functions of primitives that they have."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REWRITTEN: Final = {*_COMPARISONS, "polynomial"}
 
 
 def rewritten(equation: JaxprEqn) -> Callable[..., Any] | None:
-    """Return the function that computes what an equation does; None: kernels have its primitive."""
+    """Return the function that computes an equation's result; None: kernels have its primitive."""
     name = equation.primitive.name
     if name == "round" and equation.params["rounding_method"] == jax.lax.RoundingMethod.AWAY_FROM_ZERO:
         return _rounded_away

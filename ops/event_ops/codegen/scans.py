@@ -1,4 +1,4 @@
-"""Counted loops of JAX, of which kernels keep some and others are written out."""
+"""Counted loops of JAX: kernels keep some, and write the turns of the rest out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from event_ops.codegen.small_arrays import Texts
 
 @dataclass(frozen=True)
 class Scan:
-    """A loop as JAX traced it: what each turn reads, what it carries, and rows with an element for each."""
+    """Hold a loop as JAX traced it: its constants, its carry, and arrays with an element for each turn."""
 
     equation: JaxprEqn
     held: list[Texts]
@@ -31,12 +31,12 @@ class Scan:
 
     @property
     def body(self) -> ClosedJaxpr:
-        """Return what a turn computes."""
+        """Return the traced function of a turn."""
         return self.equation.params["jaxpr"]
 
     @property
     def turns(self) -> int:
-        """Return their number."""
+        """Return the number of turns."""
         return self.equation.params["length"]
 
     @property
@@ -46,7 +46,7 @@ class Scan:
 
     @property
     def avals(self) -> list[Any]:
-        """Return shapes and dtypes of what it carries, then of its outputs."""
+        """Return shapes and dtypes of the carry, then of the outputs."""
         return [atom.aval for atom in self.equation.outvars]
 
     def of_turns(self) -> list[tuple[Texts, Any]]:

@@ -1,4 +1,4 @@
-"""Arrays of a few elements in a function of scalars, such as a table: each element by itself."""
+"""Arrays of a few elements in a function of scalars, like a table: each element by itself."""
 
 from __future__ import annotations
 
@@ -104,13 +104,13 @@ def as_texts(values: Sequence[str] | Texts, shape: tuple[int, ...]) -> Texts:
 
 
 def in_shapes(texts: Sequence[str], like: Sequence[Texts]) -> list[Texts]:
-    """Return texts in the shapes of these arrays, one behind the other."""
+    """Return texts in the shapes of these arrays, in a row."""
     ends = np.cumsum([0, *(x.size for x in like)])
     return [as_texts(texts[a:b], x.shape) for a, b, x in zip(ends, ends[1:], like, strict=False)]
 
 
 def array_results(equation: JaxprEqn, operands: Sequence[Texts], assign: Assign) -> list[Texts] | None:
-    """Return what a primitive on arrays gives, element by element; None if that is not known."""
+    """Return the results of a primitive on arrays, element by element; None if they are not known."""
     name, params = equation.primitive.name, equation.params
     avals: list[Any] = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     dtype = str(avals[-1].dtype)

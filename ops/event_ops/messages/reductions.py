@@ -76,7 +76,7 @@ def _exponents(value: Any) -> list[Any]:
 
 
 def _times_others(value: Any, dot: Any, *of_row: Any) -> Any:
-    """Return the tangent times the product of the row's other messages, as IEEE arithmetic has it."""
+    """Return the tangent times the product of the rest of the row, as IEEE arithmetic has it."""
     product, *sums = of_row
     mantissas = product / _mantissas(value)[0]
     own = zip(sums, _exponents(value), strict=True)

@@ -1,4 +1,4 @@
-"""A pass in pure JAX, the definition: gather what messages read, compute them, reduce them by row."""
+"""A pass in pure JAX, the definition: gather the inputs of messages, compute them, reduce them by row."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Structure:
         return (columns, rows) if self.transposed else (rows, columns)
 
     def by_row(self) -> tuple[tuple[jax.Array, ...], tuple[int, int]]:
-        """Return the arrays for a reduction along rows, then those of the transpose; and how many of each."""
+        """Return the arrays for a reduction along rows, then for the transpose; and how many of each."""
         if not self.transposed:
             return self.rows + self.columns, (2, len(self.columns))
         columns = self.columns or tuple(csr_tocsc(*self.rows, shape=self.stored_shape))

@@ -1,4 +1,4 @@
-"""Visits: passes over messages that are made of another one, such as its derivatives."""
+"""Visits: passes with a message that is made of a given one, like its derivatives."""
 
 from __future__ import annotations
 

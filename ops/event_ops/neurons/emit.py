@@ -15,7 +15,7 @@ from event_ops.codegen.primitives import BY_SHARED, Target
 def step_lines(
     neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Return the lines that are the same for all neurons, and those of neuron i.
+    """Return the lines that are the same for all neurons, and the lines of neuron i.
 
     The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
     states, of the spikes, and of what is observed; `drawn` are expressions of the last inputs, which have no
@@ -26,7 +26,7 @@ def step_lines(
 
 
 class Parts(NamedTuple):
-    """Say what a step reads and does for all neurons, and what it reads, does and writes of neuron i.
+    """Hold the reads and operations of a step for all neurons, and of neuron i, with its writes.
 
     differ: the names of what differs between neurons.
     """
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()) -> Parts:
-    """Return the parts of a step, of what `step_lines` is given."""
+    """Return the parts of a step, of the arguments of `step_lines`."""
     states = neuron.positional
     given = array_names(neuron)[states : len(neuron.places) - len(drawn)]
     arrays = [*outputs[:states], *given]
@@ -61,7 +61,7 @@ def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequ
 def _divided(
     operations: Sequence[Operation | Loop], differ: set[str], by_shared: bool
 ) -> tuple[list[Operation | Loop], list[Operation | Loop]]:
-    """Return the operations whose results are the same for all neurons, and the others.
+    """Return the operations whose results are the same for all neurons, and the rest.
 
     differ: the names of what differs, to which those of the others are added. by_shared: quotients of a
     neuron's value by a shared one have a primitive of their own.
@@ -90,7 +90,7 @@ def _divided(
 def loop_divided(
     loop: Loop, differ: set[str], by_shared: bool
 ) -> tuple[list[Operation | Loop], list[Operation | Loop], list[int]]:
-    """Return the body of a loop in the same way, and the places of what it carries that all neurons share."""
+    """Return the body of a loop in the same way, and the places of its carry that all neurons share."""
     own = {k for k, x in enumerate(loop.start) if x in differ}
     while True:
         inside = differ | {loop.carried[k] for k in own}

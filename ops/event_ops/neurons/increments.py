@@ -1,4 +1,4 @@
-"""Which states a reset adds to, such as `w + b`, and how much: these have a derivative through the spike."""
+"""Increments: how much a reset adds to states, as `w + b` does, with a derivative through the spike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reset = Callable[[Sequence[jax.Array], dict[str, jax.Array]], Sequence[jax.Array
 def increments(
     reset: Reset, states: Sequence[jax.Array], variables: dict[str, jax.Array], source: Source
 ) -> list[jax.Array | None]:
-    """Return what a reset adds to each state; None for a state that it sets, or leaves as it is."""
+    """Return the increment of each state in a reset; None for a state that it sets, or leaves as it is."""
     given = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), x.dtype), (list(states), variables))
     program = Program.of(jax.make_jaxpr(reset)(*given), source)
     found: list[jax.Array | None] = []
@@ -29,7 +29,7 @@ def increments(
 
 
 def _sums_with(name: str, program: Program) -> set[str]:
-    """Return the results that are the value of this name, plus or minus what does not depend on it."""
+    """Return the results that are the value of this name, plus or minus values that do not depend on it."""
     sums, dependent = {name}, {name}
     _follow(program.operations, sums, dependent)
     return sums - {name}
@@ -52,7 +52,7 @@ def _follow(operations: Sequence[Operation | Loop], sums: set[str], dependent: s
 
 
 def _follow_loop(loop: Loop, sums: set[str], dependent: set[str]) -> None:
-    """Take what is carried for a sum where it is one at the start, until a turn says that it is none."""
+    """Take a loop's carry for sums where it begins as one, until a turn says that it is none."""
     places = range(len(loop.carried))
     kept = {k for k in places if loop.start[k] in sums}
     touched = {k for k in places if loop.start[k] in dependent}

@@ -1,4 +1,4 @@
-"""A model of one neuron: its functions, and what becomes of its states in a step."""
+"""A model of one neuron: its functions, and its states in a step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Values = Sequence[jax.Array]
 
 @dataclass(frozen=True)
 class Model:
-    """The functions of a neuron, each of its states by position and of other values by name.
+    """Hold the functions of a neuron: of its states by position, and of variables by name.
 
     Args:
         integrate: returns the new states.
@@ -108,7 +108,7 @@ class Model:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Return those that there are."""
+        """Return the functions, of which reset may be missing."""
         return tuple(f for f in (self.integrate, self.threshold, self.reset) if f is not None)
 
     @property
@@ -150,7 +150,7 @@ def _checked_noise(noise: Any) -> tuple[tuple[str, str], ...]:
 def advance(
     model: Model, surrogate: Surrogate | None, *states: jax.Array, **variables: jax.Array
 ) -> tuple[jax.Array, ...]:
-    """Return the states, the spike and what is observed of one neuron after a step.
+    """Return the states, the spike and the observed values of one neuron after a step.
 
     It integrates unless it is held, compares, and resets.
     """
@@ -173,7 +173,7 @@ def advance(
 def _moved(
     model: Model, old: Values, held: tuple[int, ...], idle: jax.Array, variables: dict[str, jax.Array]
 ) -> tuple[Values, Values]:
-    """Return the new states, of which those that are held stay where the neuron is idle; what is observed."""
+    """Return the new states, of which held ones stay where the neuron is idle, and the observed values."""
     free, seen = old, []
     if len(held) < len(old) or model.observed:
         free, seen = _integrated(model, old, variables)
@@ -186,7 +186,7 @@ def _moved(
 
 
 def _integrated(model: Model, states: Values, variables: dict[str, jax.Array]) -> tuple[Values, Values]:
-    """Return the states that integrate returns, and what is observed, which is the dictionary behind them."""
+    """Return the states that integrate returns, and the observed values, the dictionary behind them."""
     returned, name = _called(model.integrate, states, variables), name_of(model.integrate)
     *new, seen = returned if isinstance(returned, tuple | list) and returned else [returned]
     if not isinstance(seen, dict):
@@ -258,7 +258,7 @@ def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Return whether a function takes so many states by position, some maybe as *args."""
+    """Return whether a function takes `count` states by position, some maybe as *args."""
     given = len(_positional(function))
     more = any(x.kind is inspect.Parameter.VAR_POSITIONAL for x in _parameters(function))
     return given == count or (more and given < count)

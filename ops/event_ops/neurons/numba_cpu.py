@@ -81,7 +81,7 @@ for part in {"prange" if large else "range"}(parts):
 
 
 def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
-    """Return what is done once, and the loops over neurons.
+    """Return the lines that run once, and the loops over neurons.
 
     Those that draw numbers, or take turns, go by as many neurons as stay in the nearest cache.
     """

@@ -24,7 +24,7 @@ LEAST_NEURONS: Final = 64
 
 @dataclass
 class _Pass:
-    """Operations of one neuron, and what it leaves: name of a row -> value."""
+    """Hold operations of one neuron, and the values that it leaves: name of a row -> value."""
 
     operations: list[Operation] = field(default_factory=list)
     stores: list[tuple[str, str]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _Pass:
 
 @dataclass
 class _Turns:
-    """A loop of passes: what is the same for all neurons in front of them, and what each neuron carries."""
+    """Hold a loop of passes, behind the operations that are the same for all neurons."""
 
     loop: Loop
     shared: list[Operation | Loop]
@@ -90,7 +90,7 @@ class Passes:
             self.neurons //= 2
 
     def _keep_in_outputs(self, each: Sequence[_Pass]) -> None:
-        """Have an output be the row of what becomes it, unless its old value is read later."""
+        """Have an output be the row of the value that becomes it, unless its old value is read later."""
         inputs = {place: name for name, place in self.loads.items()}
         for place, result in self.writes:
             name = self.same.get(result)
@@ -157,7 +157,7 @@ class Passes:
         return ["for q in range(end - start):", "    i = start + q", *(f"    {line}" for line in body)]
 
     def _row(self, name: str) -> str:
-        """Return the place where a name waits for later passes; "" for what does not."""
+        """Return the place where a name waits for later passes; "" for a name that does not."""
         name = self.same.get(name, name)
         if name in self.outputs:
             return self.outputs[name]

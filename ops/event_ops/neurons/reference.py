@@ -33,7 +33,7 @@ def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:
 
 
 def with_list(step: Step, compact: Callable[..., Step], outs: Sequence[Any], spikes: int) -> Step:
-    """Return the step with what `compact`, a builder of `spike_compact`, makes of its spikes behind the rest.
+    """Return the step with the list that `compact`, a builder of `spike_compact`, makes of its spikes.
 
     outs: of the list; empty: there is none. spikes: their place in what the step returns.
     """

@@ -34,7 +34,7 @@ EACH = "each"  # the place of an input that has a value for each neuron
 
 @dataclass(frozen=True)
 class NeuronStep:
-    """`*states, spikes = step(*states, **variables)`: one step of all neurons; what `neuron_step` returns."""
+    """`*states, spikes = step(*states, **variables)`: one step of all neurons, made by `neuron_step`."""
 
     model: Model
 

@@ -17,7 +17,7 @@ _LAST: Final = "last"
 
 
 def decayed(x: ArrayLike, last: ArrayLike, t: ArrayLike, tau: ArrayLike) -> jax.Array:
-    """`x * exp((last - t) / tau)`: what is left at time t of x, which had this value at the time `last`.
+    """`x * exp((last - t) / tau)`: the rest at time t of x, which had this value at the time `last`.
 
     For arrays, as where all synapses are read, and for numbers, as in a rule.
 

@@ -16,7 +16,7 @@ SPIKING, OTHER, SYNAPSE = "spiking", "other", "synapse"
 
 @dataclass(frozen=True)
 class Storage:
-    """Say how synapses are stored: what a kernel takes to find the synapses of neurons that spiked.
+    """Say how synapses are stored: the arrays in which kernels find the synapses of neurons that spiked.
 
     Args:
         name: of the kernel.
@@ -53,7 +53,7 @@ def changes(rule: Traced, target: Target) -> list[str]:
 
 
 def update(rule: Traced, target: Target, **outside: Any) -> Any:
-    """Return the function that changes synapse k, between the neuron that spiked and the other one."""
+    """Return the function that changes synapse k of the neuron that spiked."""
     parameters = ["k", "spiking", "other", "synapses", "variables"]
     return defined("update", parameters, [*_unpacked(rule), *changes(rule, target)], **outside)
 

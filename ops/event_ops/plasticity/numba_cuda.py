@@ -44,7 +44,7 @@ def dense_with(change: Any, by_row: bool) -> Any:
 
 @cuda.jit(device=True)
 def as_it_is(x: Any) -> Any:
-    """Return x: what is one for all is read where it is needed."""
+    """Return x: an array of one value for all is read where it is needed."""
     return x
 
 

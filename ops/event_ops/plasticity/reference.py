@@ -77,7 +77,7 @@ def _changed(
     at_spiking: _Find,
     at_other: _Find,
 ) -> tuple[jax.Array, ...]:
-    """Return what the rule says at active synapses, and elsewhere the synaptic variables as they are.
+    """Return the rule's results at active synapses, and elsewhere the synaptic variables as they are.
 
     stored: whether a synapse is one of the matrix.
     """
