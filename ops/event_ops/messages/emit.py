@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from event_ops.codegen.emit import defined, function_lines, tuple_of
+from event_ops.codegen.emit import array_names, defined, function_lines, tuple_of
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.primitives import Target
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Axes, Pass
@@ -19,12 +19,7 @@ START: Final = {"sum": 0.0, "mul": 1.0, "max": -math.inf, "min": math.inf}
 def parameters(of: Pass) -> list[str]:
     """Return the names of a kernel's inputs and outputs."""
     structure = [*STRUCTURE[: of.structure[0]], "limit"]
-    return [*structure, *inputs(of), *outputs(of)]
-
-
-def inputs(of: Pass) -> list[str]:
-    """Return the names of the arrays that a message reads."""
-    return [f"a{i}" for i in range(len(of.axes))]
+    return [*structure, *array_names(of.message), *outputs(of)]
 
 
 def outputs(of: Pass) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from jax import export
 from numba import prange
 
-from event_ops.codegen.emit import defined, filled, tables_of, tuple_of
+from event_ops.codegen.emit import array_names, defined, filled, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.kernels.numba_cpu.access import hoist
 from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS, select
@@ -22,7 +22,6 @@ from event_ops.kernels.numba_cpu.prefetch import is_far_to_read, prefetch_target
 from event_ops.kernels.numba_cpu.split import chunks, first_row
 from event_ops.kernels.numba_cpu.stack import on_stack
 from event_ops.messages.emit import (
-    inputs,
     message_function,
     outputs,
     parameters,
@@ -72,7 +71,9 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
     rows = compiled(defined("rows", taken, row_lines(of, dtype), **outside))
     ordered = "permutation" if of.structure[0] == 3 else "None"
-    hoisted = f"indices, indptr, {ordered}, columns, {tuple_of(inputs(of))}, {tuple_of(outputs(of))}"
+    hoisted = (
+        f"indices, indptr, {ordered}, columns, {tuple_of(array_names(of.message))}, {tuple_of(outputs(of))}"
+    )
     body = [f"rows({hoisted}, 0, indptr.size - 1)"]
     if large:
         body = filled(_ON_ALL_THREADS, rows=[f"rows({hoisted}, low, high)"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +11,8 @@ from jax.extend.core import jaxpr_as_fun
 
 from event_ops.checks.arrays import is_inside
 from event_ops.kernels.reference.entries import inside, rows_of, sums_at, values_at
+from event_ops.messages.emit import START
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass
-
-START: Final = {"sum": 0.0, "mul": 1.0, "max": -math.inf, "min": math.inf}
 
 
 def build(*, of: Pass, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from event_ops.codegen.emit import filled, tuple_of
+from event_ops.codegen.emit import array_names, filled, tuple_of
 from event_ops.codegen.primitives import NUMBA_LOOPS
-from event_ops.messages.emit import START, combined, inputs, nested, offset, outputs, reads
+from event_ops.messages.emit import START, combined, nested, offset, outputs, reads
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass
 
 # Entries whose messages are combined before they are added: fewer loads and stores of sums.
@@ -155,7 +155,7 @@ def row_lines(of: Pass, dtype: str) -> list[str]:
         step=lines.step(lines.steps),
     )
     cleared = lines.cleared("e0")
-    names = [(tuple_of(inputs(of)), "arrays"), (tuple_of(outputs(of)), "outs")]
+    names = [(tuple_of(array_names(of.message)), "arrays"), (tuple_of(outputs(of)), "outs")]
     loops = {
         "several": several if lines.steps > 1 else [],
         "located": _located(of, 1),

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import warp as wp
 
-from event_ops.codegen.emit import defined, tables_of
+from event_ops.codegen.emit import array_names, defined, tables_of
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, Array2d, as_vectors, bounded, place
-from event_ops.messages.emit import inputs, parameters
+from event_ops.messages.emit import parameters
 from event_ops.messages.passes import Pass
 from event_ops.messages.threads import by_kind, thread_lines
 from ffi_bridge import warp_kernel
@@ -24,7 +24,7 @@ _KEPT = 1024  # passes
 def kernel(of: Pass, dtype: str) -> Any:
     """Return the kernel of a pass whose results go to one kind of places."""
     lines = thread_lines(of, WARP, dtype, "wp.int32")
-    matrices = {*inputs(of), *(f"y{k}" for k in range(len(of.results)))}
+    matrices = {*array_names(of.message), *(f"y{k}" for k in range(len(of.results)))}
     typed = [f"{name}: {'Array2d' if name in matrices else 'Array'}" for name in parameters(of)]
     called = {"wp": wp, "Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
     called |= as_vectors(tables_of(of.message))

@@ -12,19 +12,6 @@ from event_ops.codegen.operations import Loop, Operation
 from event_ops.codegen.primitives import BY_SHARED, Target
 
 
-def step_lines(
-    neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()
-) -> tuple[list[str], list[str]]:
-    """Return the lines that are the same for all neurons, and the lines of neuron i.
-
-    The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
-    states, of the spikes, and of what is observed; `drawn` are expressions of the last inputs, which have no
-    arrays.
-    """
-    step = parts_of(neuron, target, outputs, drawn)
-    return step.shared_lines(target), body_lines(target, step.loads.items(), step.own, step.writes)
-
-
 class Parts(NamedTuple):
     """Hold the reads and operations of a step for all neurons, and of neuron i, with its writes.
 
@@ -42,9 +29,18 @@ class Parts(NamedTuple):
         """Return the lines that are the same for all neurons."""
         return body_lines(target, self.once.items(), self.shared, ())
 
+    def own_lines(self, target: Target) -> list[str]:
+        """Return the lines of neuron i."""
+        return body_lines(target, self.loads.items(), self.own, self.writes)
+
 
 def parts_of(neuron: Traced, target: Target, outputs: Sequence[str], drawn: Sequence[str] = ()) -> Parts:
-    """Return the parts of a step, of the arguments of `step_lines`."""
+    """Return the parts of a step.
+
+    The arrays of the variables are called as `array_names` says; `outputs` are the names of the arrays of the
+    states, of the spikes, and of observed values; `drawn` are expressions of the last inputs, which have no
+    arrays.
+    """
     states = neuron.positional
     given = array_names(neuron)[states : len(neuron.places) - len(drawn)]
     arrays = [*outputs[:states], *given]

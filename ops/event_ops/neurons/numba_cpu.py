@@ -21,7 +21,7 @@ from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lis
 from event_ops.kernels.numba_cpu.events import flags_of
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, draw_with
-from event_ops.neurons.emit import parts_of, step_lines
+from event_ops.neurons.emit import parts_of
 from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
 
@@ -87,16 +87,16 @@ def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
     """
     numbers = [f"numbers{k}[i - begin{k}]" for k in range(drawn)]
     takes_turns = any(isinstance(x, Loop) for x in neuron.program.operations)
+    parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
+    shared = parts.shared_lines(NUMBA_LOOPS)
     if not takes_turns:
-        shared, own = step_lines(neuron, NUMBA_LOOPS, outputs, numbers)
+        own = parts.own_lines(NUMBA_LOOPS)
         every = "{shared}\nfor i in range(np.uintp(low), np.uintp(high)):\n    {own}"
         if not drawn:
             return filled(every, shared=shared, own=own)
         rooms, block, each = [], "AT_ONCE", filled("for i in range(start, end):\n    {own}", own=own)
     else:
-        parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
         passes = Passes(parts.own, parts.differ, parts.loads, parts.writes, NUMBA_LOOPS)
-        shared = parts.shared_lines(NUMBA_LOOPS)
         rooms, block, each = passes.rooms(), f"np.uintp({passes.neurons})", passes.lines()
     draws = [
         f"begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"

@@ -11,7 +11,7 @@ from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
 from event_ops.kernels.warp.noise import NUMBERS
-from event_ops.neurons.emit import step_lines
+from event_ops.neurons.emit import parts_of
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import warp_kernel
 
@@ -27,11 +27,16 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
         for stream, name in enumerate(noise)
     ]
     written = [f"y{k}" for k in range(states, neuron.count)]
-    shared, own = step_lines(neuron, WARP, [*arrays[:states], *written], drawn)
+    parts = parts_of(neuron, WARP, [*arrays[:states], *written], drawn)
     words = ["seed", "time", "first", "table"] if noise else []
     parameters = [f"{name}: Array" for name in (*arrays, *words, *written)]
     names = {"wp": wp, "Array": Array, **NUMBERS, **as_vectors(tables_of(neuron))}
-    function = defined("neuron_step", parameters, ["i = wp.tid()", *shared, *own], **names)
+    function = defined(
+        "neuron_step",
+        parameters,
+        ["i = wp.tid()", *parts.shared_lines(WARP), *parts.own_lines(WARP)],
+        **names,
+    )
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
