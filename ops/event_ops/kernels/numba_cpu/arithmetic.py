@@ -6,25 +6,19 @@ from typing import Any, Final
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
-from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction
-from ffi_bridge.numba_cpu import as_dtype
+from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, instruction
 
 
+@by_type(in_python=np.true_divide, forceinline=True, fastmath=CONTRACT, error_model="numpy")
 def over(x: Any, c: Any) -> Any:
     """Return x / c, within two units in the last place, for floats of one type.
 
     All but two products depends on c alone, so that LLVM moves it out of a loop. 1 / c is below the normal
     numbers, which are flushed to 0, for the largest c: then x and c are divided by 4 first.
     """
-    return np.true_divide(x, c)
-
-
-@overload(over, strict=False, jit_options={"forceinline": True, "fastmath": CONTRACT, "error_model": "numpy"})
-def _over(x: Any, c: Any) -> Any:
-    real = as_dtype(x).type
+    real = dtype_of(x).type
     one, quarter, large = real(1), real(0.25), real(0.25) / np.finfo(real).tiny
 
     def multiplied(x: Any, c: Any) -> Any:

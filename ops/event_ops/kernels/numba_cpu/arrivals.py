@@ -22,8 +22,8 @@ from event_ops.kernels.numba_cpu.deliver import (
     deliver_parallel,
     entries_up_to,
 )
-from event_ops.kernels.numba_cpu.events import ids_of
-from event_ops.kernels.numba_cpu.history import Recent, recent_rows
+from event_ops.kernels.numba_cpu.events import Recent, ids_of
+from event_ops.kernels.numba_cpu.history import recent_rows
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
 from event_ops.kernels.numba_cpu.ring_buffer import (

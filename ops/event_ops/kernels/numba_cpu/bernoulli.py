@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit
 from event_ops.kernels.numba_cpu.random_numbers import philox2x32
 from event_ops.kernels.reference import bernoulli as reference
 
@@ -36,18 +34,10 @@ class Normal(NamedTuple):
     std: Any
 
 
+@by_type
 def parameters(weight: Any) -> Any:
     """Return what `weight_of` reads: a number for a 0-d array, a Uniform for a vector, else a Normal."""
-    if np.ndim(weight) == 0:
-        return weight[()]
-    return (
-        Uniform(weight[0], weight[1] - weight[0]) if weight.ndim == 1 else Normal(weight[0, 0], weight[1, 0])
-    )
-
-
-@overload(parameters, strict=False)
-def _parameters(weight: Any) -> Any:
-    if not isinstance(weight, types.Array):  # inside prange Numba has turned a 0-d array into its value
+    if not is_array(weight):  # inside prange Numba has turned a 0-d array into its value
         return lambda weight: weight
     if weight.ndim == 0:
         return lambda weight: weight[()]
@@ -70,30 +60,18 @@ def unit_normal(seed: Any, row: Any, column: Any, like: Any) -> Any:
     return radius * np.cos(type(like)(2 * np.pi) * unit_uniform(second, like))
 
 
+@by_type
 def weight_of(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
     """Return the weight of one entry."""
-    if isinstance(parameters, Uniform):
-        return parameters.low + parameters.width * unit_uniform(word, parameters.low)
-    if isinstance(parameters, Normal):
-        return parameters.mean + parameters.std * unit_normal(seed, row, column, parameters.mean)
-    return parameters
-
-
-@overload(weight_of, strict=False)
-def _weight_of(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-    kind = getattr(parameters, "instance_class", None)
+    kind = getattr(parameters, "instance_class", type(parameters))
     if kind is Uniform:
-
-        def uniform(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-            return parameters.low + parameters.width * unit_uniform(word, parameters.low)
-
-        return uniform
+        return lambda parameters, seed, row, column, word: (
+            parameters.low + parameters.width * unit_uniform(word, parameters.low)
+        )
     if kind is Normal:
-
-        def normal(parameters: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
-            return parameters.mean + parameters.std * unit_normal(seed, row, column, parameters.mean)
-
-        return normal
+        return lambda parameters, seed, row, column, word: (
+            parameters.mean + parameters.std * unit_normal(seed, row, column, parameters.mean)
+        )
     return lambda parameters, seed, row, column, word: parameters
 
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange, types
-from numba.extending import overload
+from numba import prange
 
 from event_ops.kernels.numba_cpu.access import hoist
 from event_ops.kernels.numba_cpu.blocks import AT_ONCE
 from event_ops.kernels.numba_cpu.events import listed_ids
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads
 from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 
 
+@by_type
 def laid_flat(values: Any) -> Any:
     """Return what `hoist` does, of a matrix its elements row by row."""
-    return values.reshape(-1) if values.ndim == 2 else hoist(values)
-
-
-@overload(laid_flat, strict=False)
-def _laid_flat(values: Any) -> Any:
-    if isinstance(values, types.Array) and values.ndim == 2:
+    if is_array(values) and values.ndim == 2:
         return lambda values: values.reshape(-1)
     return lambda values: hoist(values)
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import by_type, dtype_of, is_tuple, njit
 from event_ops.kernels.numba_cpu.packed_events import FLAGS, append_bits, bits_at, packed_bits, set_bits
 
 
+@by_type
 def flags_of(events: Any) -> Any:
     """Return one bool per event, True where it is active (not zero)."""
-    return events if events.dtype == bool else events != 0
-
-
-@overload(flags_of, strict=False)
-def _flags_of(events: Any) -> Any:
-    if isinstance(events.dtype, types.Boolean):
-        return lambda events: events
-    return lambda events: events != 0
+    return (lambda events: events) if dtype_of(events) == np.bool_ else (lambda events: events != 0)
 
 
 @njit
@@ -35,35 +27,23 @@ def active_ids(flags: Any, ids: Any) -> Any:
     return append_bits(rest, whole, ids, found)
 
 
+@by_type
 def lookup_of(events: Any) -> Any:
     """Return the operand of `event_at`: bits for bools, the values themselves for numbers."""
-    return packed_bits(events) if events.dtype == bool else events
+    return (lambda events: packed_bits(events)) if dtype_of(events) == np.bool_ else (lambda events: events)
 
 
-@overload(lookup_of, strict=False)
-def _lookup_of(events: Any) -> Any:
-    if isinstance(events.dtype, types.Boolean):
-        return lambda events: packed_bits(events)
-    return lambda events: events
-
-
+@by_type
 def event_at(lookup: Any, i: Any) -> Any:
     """Return event i of a lookup: a bool from bits, or the value."""
-    if lookup.dtype == np.uint32:
-        return bool(lookup[i >> 5] >> np.uint32(i & 31) & np.uint32(1))
-    return lookup[i]
+    if dtype_of(lookup) != np.uint32:
+        return lambda lookup, i: lookup[i]
 
+    def bit(lookup: Any, i: Any) -> Any:
+        shift = np.uint32(i) & np.uint32(31)
+        return (lookup[i >> np.uintp(5)] >> shift) & np.uint32(1) != np.uint32(0)
 
-@overload(event_at, strict=False)
-def _event_at(lookup: Any, i: Any) -> Any:
-    if lookup.dtype == types.uint32:
-
-        def bit(lookup: Any, i: Any) -> Any:
-            shift = np.uint32(i) & np.uint32(31)
-            return (lookup[i >> np.uintp(5)] >> shift) & np.uint32(1) != np.uint32(0)
-
-        return bit
-    return lambda lookup, i: lookup[i]
+    return bit
 
 
 # Spike ids are tested in blocks, since there may be much padding behind the last.
@@ -110,53 +90,47 @@ def ids_by_row(events: Any) -> Any:
     return ids, ends
 
 
+@by_type
 def ids_of(events: Any, size: Any) -> Any:
     """Return the ids of active events: of `size` bits (uint32), spike ids (int32), flags or numbers."""
-    if events.dtype == np.int32:
-        return known_ids(events, size)
-    return set_bits(events, size) if events.dtype == np.uint32 else listed_ids(events)
-
-
-@overload(ids_of, strict=False)
-def _ids_of(events: Any, size: Any) -> Any:
-    if events.dtype == types.int32:
+    if dtype_of(events) == np.int32:
         return lambda events, size: known_ids(events, size)
-    if events.dtype == types.uint32:
+    if dtype_of(events) == np.uint32:
         return lambda events, size: set_bits(events, size)
     return lambda events, size: listed_ids(events)
 
 
+@by_type
 def values_of(events: Any, y: Any) -> Any:
     """Return the events as numbers of the dtype of y."""
-    return events.astype(y.dtype) if events.dtype == bool else events
-
-
-@overload(values_of, strict=False)
-def _values_of(events: Any, y: Any) -> Any:
-    if isinstance(events.dtype, types.Boolean):
+    if dtype_of(events) == np.bool_:
         return lambda events, y: events.astype(y.dtype)
     return lambda events, y: events
 
 
-def have_values(dtype: Any) -> bool:
-    """Return whether events of a dtype, Numba's or NumPy's, are numbers or counts: no flags, ids or bits."""
-    return str(dtype) not in ("bool", "int32", "uint32")
+def have_values(events: Any) -> bool:
+    """Return whether an array of events, or its type, has numbers or counts: no flags, ids or bits."""
+    return dtype_of(events) not in (bool, np.int32, np.uint32)
 
 
+class Recent(NamedTuple):
+    """A history in which `active_value` looks up the event of row i * slots + d: of neuron i, d steps ago."""
+
+    history: Any
+    now: Any  # the slot of the current step, an np.uintp below the number of slots
+
+
+@by_type
 def active_value(events: Any, i: Any) -> Any:
-    """Return the value of the active event i, or True where events have none."""
-    if not hasattr(events, "dtype"):  # a history.Recent
-        return events.active_value(i)
-    return events[i] if have_values(events.dtype) else True
+    """Return the value of the active event i of an array or a `Recent`, or True where events have none."""
+    if not have_values(events[0] if is_tuple(events) else events):
+        return lambda events, i: True
+    return _value_of_row if is_tuple(events) else (lambda events, i: events[i])
 
 
-@overload(active_value, strict=False)
-def _active_value(events: Any, i: Any) -> Any:
-    if not isinstance(events, types.Array):
-        return None
-    if have_values(events.dtype):
-        return lambda events, i: events[i]
-    return lambda events, i: True
+def _value_of_row(events: Any, row: Any) -> Any:
+    slots = np.uintp(events.history.shape[0])
+    return events.history[(events.now + slots - row % slots) % slots, row // slots]
 
 
 @njit

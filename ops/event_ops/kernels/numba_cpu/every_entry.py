@@ -10,11 +10,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange, types
-from numba.extending import overload
+from numba import prange
 
 from event_ops.kernels.numba_cpu.access import product, row_span
-from event_ops.kernels.numba_cpu.jit import REORDER, njit, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import REORDER, by_type, dtype_of, njit, take_chunks_of
 from event_ops.kernels.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from event_ops.kernels.numba_cpu.split import chunks
 
@@ -69,13 +68,9 @@ def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
     return every_entry, every_entry_parallel
 
 
+@by_type(fastmath=REORDER)
 def dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
     """Return the sum over n of X[i, n] * Y[j, n], or X[i] * Y[j] for vectors."""
-    return sum(map(product, np.atleast_1d(X[i]), np.atleast_1d(Y[j])), zero)
-
-
-@overload(dot, strict=False, jit_options={"fastmath": REORDER})
-def _dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
     if X.ndim == 1:
         return lambda X, i, Y, j, zero: product(X[i], Y[j])
 
@@ -88,14 +83,10 @@ def _dot(X: Any, i: Any, Y: Any, j: Any, zero: Any) -> Any:
     return rows
 
 
-def is_silent(X: Any, i: Any) -> bool:
+@by_type
+def is_silent(X: Any, i: Any) -> Any:
     """Return whether row i of X holds events of which none is active."""
-    return X.dtype == bool and not np.any(X[i])
-
-
-@overload(is_silent, strict=False)
-def _is_silent(X: Any, i: Any) -> Any:
-    if isinstance(X.dtype, types.Boolean):
+    if dtype_of(X) == np.bool_:
         return (lambda X, i: not X[i]) if X.ndim == 1 else (lambda X, i: not X[i].any())
     return lambda X, i: False
 

@@ -7,12 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction, njit
-from ffi_bridge.numba_cpu import as_dtype
+from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, njit
 
 _LN2_TAIL: Final = 2.3190468138462996e-17  # ln(2) - math.log(2)
 
@@ -31,28 +28,6 @@ def _highest(dtype: Any) -> Any:
     return highest
 
 
-def _scaled(x: Any, rounded: Any) -> Any:
-    dtype = type(rounded)
-    return np.ldexp(x, int(rounded - _round_to(dtype)))
-
-
-@instruction(_scaled)
-def scaled(context: Any, x: Any, rounded: Any) -> Any:
-    """Return x * 2**k, a normal number, where `rounded` is the sum of k and `_round_to`.
-
-    k is added to the exponent of x: 2**k by itself can be infinite where the product is not.
-    """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        info = np.finfo(as_dtype(rounded))
-        word = ir.IntType(info.bits)
-        number, k = (builder.bitcast(argument, word) for argument in arguments)
-        exponent = builder.shl(k, word(info.nmant))
-        return builder.bitcast(builder.add(number, exponent), context.get_value_type(rounded))
-
-    return (rounded(rounded, rounded), emit) if isinstance(rounded, types.Float) else None
-
-
 def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """Return exp and expm1 for a float type: exp(x) = 2**k * exp(r), r = x - k * ln(2), by its Taylor series.
 
@@ -67,6 +42,7 @@ def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], A
     limit = dtype(math.log(2) * (info.maxexp + 0.25))  # above highest; k is no larger than there
     zero, infinite = dtype(0), dtype(np.inf)
     first, *rest = (dtype(1 / math.factorial(n)) for n in range(degree, -1, -1))
+    integer, digits = np.dtype(f"i{info.bits // 8}").type, np.dtype(f"i{info.bits // 8}").type(info.nmant)
     coefficients, without_one, half, little = tuple(rest), tuple(rest[:-1]), dtype(0.5), dtype(info.eps / 4)
 
     # Sums in the order in which they are written, unlike in the kernels: otherwise nothing would be rounded.
@@ -80,6 +56,14 @@ def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], A
         rounded = inside * per_ln2 + shift
         k = rounded - shift
         return rounded, (inside - k * high) - k * low
+
+    @written
+    def scaled(x: Any, rounded: Any) -> Any:
+        """Return x * 2**k, a normal number, where `rounded` is the sum of k and the shift.
+
+        k is added to the exponent of x: 2**k by itself can be infinite where the product is not.
+        """
+        return integer(dtype(x).view(integer) + (dtype(rounded).view(integer) << digits)).view(dtype)
 
     @written
     def sum_of(terms: Any, near: Any) -> Any:
@@ -112,36 +96,24 @@ _FUNCTIONS: Final = {
 }
 
 
+@by_type(in_python=np.exp)
 def exp(x: Any) -> Any:
     """Return e**x: 0 where that is below the normal numbers, and NaN for NaN."""
-    return np.exp(x)
-
-
-@overload(exp, strict=False)
-def _exp(x: Any) -> Any:
     function, _ = _FUNCTIONS[x]
     return lambda x: function(x)
 
 
+@by_type(in_python=np.expm1)
 def expm1(x: Any) -> Any:
     """Return e**x - 1, exact to some units in the last place; NaN for NaN."""
-    return np.expm1(x)
-
-
-@overload(expm1, strict=False)
-def _expm1(x: Any) -> Any:
     _, function = _FUNCTIONS[x]
     return lambda x: function(x)
 
 
+@by_type(in_python=np.tanh)
 def tanh(x: Any) -> Any:
     """Return tanh(x) = t / (t + 2) with t = expm1(2 * x), exact to some units in the last place."""
-    return np.tanh(x)
-
-
-@overload(tanh, strict=False)
-def _tanh(x: Any) -> Any:
-    (_, function), real = _FUNCTIONS[x], as_dtype(x).type
+    (_, function), real = _FUNCTIONS[x], dtype_of(x).type
     two, most = real(2), real(20)  # tanh(20) is 1 in both types
 
     @njit(fastmath=CONTRACT, forceinline=True, error_model="numpy")

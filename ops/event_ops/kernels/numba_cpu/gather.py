@@ -13,11 +13,9 @@ from functools import cache
 from typing import Any, Final
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.access import at, hoist, row_span, weighted
-from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, by_type, dtype_of, is_array, is_tuple, njit
 from event_ops.kernels.numba_cpu.prefetch import is_far, is_far_to_read, prefetch_stream, prefetch_targets
 from event_ops.kernels.numba_cpu.simd import add_product, all_below, gathered, load, sum_of, zeros
 
@@ -63,27 +61,19 @@ sum_of_numbers = make_row_sum(operator.mul, operator.getitem)
 sum_of_events = make_row_sum(weighted, operator.getitem)
 
 
+@by_type
 def weights_at(weights: Any, k: Any) -> Any:
     """Return WIDTH weights from place k on, or the single weight."""
-    return load(weights, k, WIDTH) if np.ndim(weights) else weights
+    return (lambda weights, k: load(weights, k, WIDTH)) if is_array(weights) else (lambda weights, k: weights)
 
 
-@overload(weights_at, strict=False)
-def _weights_at(weights: Any, k: Any) -> Any:
-    if isinstance(weights, types.Array):
-        return lambda weights, k: load(weights, k, WIDTH)
-    return lambda weights, k: weights
-
-
+@by_type(**INLINED)
 def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
     """Return the sum of weight k * values[indices[k]] over the entries from k up to `end`."""
-    return sum_of_numbers(weights, indices, values, size, k, end, zero)
-
-
-@overload(number_row, strict=False, jit_options=INLINED)
-def _number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
-    if getattr(weights, "dtype", weights) != values.dtype or isinstance(values.dtype, types.Complex):
-        return number_row
+    if is_tuple(weights) or dtype_of(weights) != dtype_of(values) or dtype_of(values).kind == "c":
+        return lambda weights, indices, values, size, k, end, zero: sum_of_numbers(
+            weights, indices, values, size, k, end, zero
+        )
 
     def row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
         total = zeros(values, WIDTH)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.events import active_ids, active_value, flags_of, have_values
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.events import active_ids, flags_of
+from event_ops.kernels.numba_cpu.jit import by_type, dtype_of, njit
 from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 from event_ops.kernels.numba_cpu.prefetch import prefetch
 
@@ -17,49 +15,24 @@ from event_ops.kernels.numba_cpu.prefetch import prefetch
 CHUNK = np.uintp(1 << 15)
 
 
-class Recent(NamedTuple):
-    """A history in which `active_value` looks up the event of row i * slots + d."""
-
-    history: Any
-    now: Any  # the slot of the current step, an np.uintp below the number of slots
-
-    def active_value(self, i: Any) -> Any:
-        """Return the value of an active row, or True where events have none; in Python alone."""
-        return _value(self, i) if have_values(self.history.dtype) else True
-
-
+@by_type
 def ids_into(events: Any, size: Any, ids: Any) -> Any:
     """Write the ids of the active ones of `size` events to the front of `ids`; return their number."""
-    if events.dtype == np.uint32:
-        return set_bits_into(events, size, ids)
-    return active_ids(flags_of(events), ids)
-
-
-@overload(ids_into, strict=False)
-def _ids_into(events: Any, size: Any, ids: Any) -> Any:
-    if events.dtype == types.uint32:
+    if dtype_of(events) == np.uint32:
         return lambda events, size, ids: set_bits_into(events, size, ids)
     return lambda events, size, ids: active_ids(flags_of(events), ids)
 
 
+@by_type
 def events_per(words: Any) -> Any:
     """Return how many events an element of the array stands for."""
-    return BITS if words.dtype == np.uint32 else np.uintp(1)
+    return (lambda words: BITS) if dtype_of(words) == np.uint32 else (lambda words: np.uintp(1))
 
 
-@overload(events_per, strict=False)
-def _events_per(words: Any) -> Any:
-    return (lambda words: BITS) if words.dtype == types.uint32 else (lambda words: np.uintp(1))
-
-
+@by_type
 def recent_rows(history: Any, now: Any, size: Any) -> Any:
     """Return the rows of all active events in the history of `size` neurons."""
-    return (rows_of_lists if history.dtype == np.int32 else rows_of_events)(history, now, size)
-
-
-@overload(recent_rows, strict=False)
-def _recent_rows(history: Any, now: Any, size: Any) -> Any:
-    if history.dtype == types.int32:
+    if dtype_of(history) == np.int32:
         return lambda history, now, size: rows_of_lists(history, now, size)
     return lambda history, now, size: rows_of_events(history, now, size)
 
@@ -133,15 +106,3 @@ def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
         ids[kept] = i * slots + delay
         kept += np.uintp(i < np.uintp(size))
     return ids[:kept]
-
-
-def _value(events: Any, i: Any) -> Any:
-    slots = np.uintp(events.history.shape[0])
-    return events.history[(events.now + slots - i % slots) % slots, i // slots]
-
-
-@overload(active_value, strict=False)
-def _active_value(events: Any, i: Any) -> Any:
-    if not isinstance(events, types.NamedTuple):
-        return None
-    return _value if have_values(events.types[0].dtype) else lambda events, i: True

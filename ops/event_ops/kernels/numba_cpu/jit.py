@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numba
@@ -11,7 +11,7 @@ import numpy as np
 from numba import get_num_threads, set_parallel_chunksize, types
 from numba.extending import intrinsic, overload
 
-from ffi_bridge.numba_cpu import GET_NUM_THREADS, SET_CHUNK_SIZE, config
+from ffi_bridge.numba_cpu import GET_NUM_THREADS, SET_CHUNK_SIZE, as_dtype, config
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.
@@ -35,6 +35,41 @@ def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
     if config.DISABLE_JIT:
         return lambda _: in_python
     return intrinsic(prefer_literal=True)
+
+
+def by_type(choose: Any = None, *, in_python: Any = None, **options: Any) -> Any:
+    """Decorate a function that returns the function to be called, by the types of its arguments.
+
+    Numba passes its types and compiles what is returned, with `options`. With NUMBA_DISABLE_JIT each call
+    passes its arguments first, or goes to `in_python`; so `choose` asks by the functions below.
+    """
+    if choose is None:
+        return partial(by_type, in_python=in_python, **options)
+
+    @wraps(choose)
+    def chosen(*arguments: Any) -> Any:
+        return (in_python or choose(*arguments))(*arguments)
+
+    overload(chosen, strict=False, jit_options=options)(choose)
+    return chosen
+
+
+def is_array(x: Any) -> bool:
+    """Return whether an argument is an array, 0-d ones too, or its type is that of one."""
+    return isinstance(x, types.Array | np.ndarray)
+
+
+def is_tuple(x: Any) -> bool:
+    """Return whether an argument is a tuple, or its type is that of one."""
+    return isinstance(x, types.BaseTuple | tuple)
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """Return NumPy's dtype of an array or a number, or of a type of either."""
+    kind = getattr(x, "dtype", x)
+    if isinstance(kind, types.Type):
+        return as_dtype(kind)
+    return kind if isinstance(kind, np.dtype) else np.dtype(type(kind))
 
 
 # Numba's own functions go through pointers from ctypes, which keep a kernel out of every cache on disk.

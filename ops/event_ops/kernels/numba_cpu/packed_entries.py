@@ -11,12 +11,11 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import overload
 
-from event_ops.checks.packed_entries import NARROW_BITS, are_narrow
+from event_ops.checks.packed_entries import NARROW_BITS
 from event_ops.kernels.numba_cpu.access import at, hoist, weighted
 from event_ops.kernels.numba_cpu.events import active_value
-from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, instruction, njit
 from event_ops.kernels.numba_cpu.prefetch import (
     ENDS_AHEAD,
     ENTRIES_AHEAD,
@@ -50,28 +49,20 @@ def mask_of(bits: Any) -> Any:
     return np.uint32((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
 
 
+@by_type
 def column_bits(words: Any, columns: Any) -> Any:
     """Return how many bits of such words hold a column."""
-    return np.uint32(NARROW_BITS) if are_narrow(words) else bits_for(columns)
-
-
-@overload(column_bits, strict=False)
-def _column_bits(words: Any, columns: Any) -> Any:
-    if words.dtype == types.uint16:
+    if dtype_of(words) == np.uint16:
         return lambda words, columns: np.uint32(NARROW_BITS)
     return lambda words, columns: bits_for(columns)
 
 
+@by_type
 def code_in(word: Any, bits: Any) -> Any:
     """Return the code of a word, with its sign; 1 for a narrow one."""
-    return np.int32(1) if are_narrow(word) else word.view(np.int32) >> np.int32(bits)
-
-
-@overload(code_in, strict=False)
-def _code_in(word: Any, bits: Any) -> Any:
-    if word == types.uint16:
+    if dtype_of(word) == np.uint16:
         return lambda word, bits: np.int32(1)
-    return lambda word, bits: np.int32(word) >> np.int32(bits)
+    return lambda word, bits: np.uint32(word).view(np.int32) >> np.int32(bits)
 
 
 def _all_inside(words: Any, k: Any, mask: Any, columns: Any) -> Any:

@@ -6,11 +6,8 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import overload
 
-from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, njit
 
 # 2**y overflows, or is 0, far within these bounds.
 _LOWEST, _HIGHEST = -300.0, 300.0
@@ -21,32 +18,16 @@ _LOG: Final = tuple(2 / math.log(2) / n for n in range(11, 0, -2))
 _EXP: Final = tuple(math.log(2) ** n / math.factorial(n) for n in range(7, -1, -1))
 
 
-def _bits(x: Any) -> Any:
+@njit(forceinline=True)
+def bits(x: Any) -> Any:
+    """Return the bits of a float64 as an integer."""
     return np.float64(x).view(np.int64)
 
 
-@instruction(_bits)
-def bits(context: Any, x: Any) -> Any:
-    """Return the bits of a float64 as an integer."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), emit
-
-
-def _number(x: Any) -> Any:
-    return np.int64(x).view(np.float64)
-
-
-@instruction(_number)
-def number(context: Any, x: Any) -> Any:
+@njit(forceinline=True)
+def number(x: Any) -> Any:
     """Return the float64 that has these bits."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), emit
+    return np.int64(x).view(np.float64)
 
 
 # Sums in the order in which they are written; inlined however often a loop has it, as in `exponential.py`.
@@ -81,13 +62,9 @@ def _of_float32(x: Any, y: Any) -> Any:
     return 1.0 if (exponent == 0.0) | (x == 1) else result
 
 
+@by_type(in_python=np.power, forceinline=True)
 def power(x: Any, y: Any) -> Any:
     """Return x**y for floats of one type, as the function `pow` of C."""
-    return np.power(x, y)
-
-
-@overload(power, strict=False, jit_options={"forceinline": True})
-def _power(x: Any, y: Any) -> Any:
-    if x == types.float32:
+    if dtype_of(x) == np.float32:
         return lambda x, y: np.float32(_of_float32(x, y))
     return lambda x, y: x**y

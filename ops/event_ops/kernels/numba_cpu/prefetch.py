@@ -7,11 +7,9 @@ from typing import Any, Final
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import overload
 
 from event_ops.kernels.numba_cpu.access import row_span
-from event_ops.kernels.numba_cpu.jit import instruction, njit
-from ffi_bridge.numba_cpu import as_dtype
+from event_ops.kernels.numba_cpu.jit import by_type, dtype_of, instruction, is_array, is_tuple, njit
 
 CACHE_LINE: Final = 64
 
@@ -56,17 +54,14 @@ def prefetch(context: Any, array: Any, i: Any) -> Any:
     return types.void(array, i), emit
 
 
-def prefetch_range(values: Any, low: Any, high: Any) -> None:
+@by_type
+def prefetch_range(values: Any, low: Any, high: Any) -> Any:
     """Ask for values[low:high], or for nothing where one value stands for all; of a pair, for the places."""
-
-
-@overload(prefetch_range, strict=False)
-def _prefetch_range(values: Any, low: Any, high: Any) -> Any:
-    if isinstance(values, types.BaseTuple):
+    if is_tuple(values):
         return lambda values, low, high: prefetch_range(values[1], low, high)
-    if not isinstance(values, types.Array):
+    if not is_array(values):
         return lambda values, low, high: None
-    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+    per_line = np.uintp(CACHE_LINE // dtype_of(values).itemsize)
 
     def ask(values: Any, low: Any, high: Any) -> None:
         for k in range(low, high, per_line):
@@ -118,19 +113,16 @@ def is_far_to_read(values: Any) -> Any:
     return np.uintp(values.size * values.itemsize) > SHARED_BYTES
 
 
-def prefetch_element(values: Any, j: Any) -> None:
+@by_type
+def prefetch_element(values: Any, j: Any) -> Any:
     """Ask for values[j], an element or a row, or for nothing where one value, or two, stand for all."""
-
-
-@overload(prefetch_element, strict=False)
-def _prefetch_element(values: Any, j: Any) -> Any:
-    if isinstance(values, types.BaseTuple):
+    if is_tuple(values):
         return lambda values, j: prefetch_element(values[1], j)
-    if not isinstance(values, types.Array):
+    if not is_array(values):
         return lambda values, j: None
     if values.ndim == 1:
         return lambda values, j: prefetch(values, j)
-    per_line = np.uintp(CACHE_LINE // as_dtype(values.dtype).itemsize)
+    per_line = np.uintp(CACHE_LINE // dtype_of(values).itemsize)
 
     def ask(values: Any, j: Any) -> None:
         length = np.uintp(values.shape[1])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange, types
-from numba.extending import overload
+from numba import prange
 
 from event_ops.kernels.numba_cpu.access import at, hoist
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit
 from event_ops.kernels.numba_cpu.split import combine_up, parts_for, private
 
 # The place of an index is where it points: an unsigned number, at least `size` for an update to be dropped.
@@ -57,37 +56,22 @@ def refuse_outside(indices: Any, size: int, place: Any) -> None:
         raise IndexError("an index is out of range, and mode='error' asks to be told")
 
 
-def combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+@by_type
+def combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> Any:
     """y[j] = combine(y[j], updates[k]), for elements and for rows."""
-    update = updates[k] if np.ndim(updates) else updates
-    if y.ndim == 1:
-        y[j] = combine(y[j], update)
-        return
-    for c in range(y.shape[1]):
-        y[j, c] = combine(y[j, c], update[c] if np.ndim(update) else update)
 
+    def element(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+        y[j] = combine(y[j], at(updates, k))
 
-@overload(combine_at, strict=False)
-def _combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> Any:
-    if y.ndim == 1:
-
-        def element(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
-            y[j] = combine(y[j], at(updates, k))
-
-        return element
-    if isinstance(updates, types.Array):
-
-        def row(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
-            for c in range(np.uintp(y.shape[1])):
-                y[j, c] = combine(y[j, c], updates[k, c])
-
-        return row
+    def row(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
+        for c in range(np.uintp(y.shape[1])):
+            y[j, c] = combine(y[j, c], updates[k, c])
 
     def same_row(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> None:
         for c in range(np.uintp(y.shape[1])):
             y[j, c] = combine(y[j, c], updates)
 
-    return same_row
+    return element if y.ndim == 1 else row if is_array(updates) else same_row
 
 
 # Inlined: as an argument, a function is an address, which keeps a kernel out of the cache on disk.

@@ -9,12 +9,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange, types
-from numba.extending import overload
+from numba import prange
 
 from event_ops.kernels.numba_cpu.access import row_count
 from event_ops.kernels.numba_cpu.combine import add
-from event_ops.kernels.numba_cpu.jit import njit, num_threads, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads, take_chunks_of
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
 # and private sums cost more than the second thread saves.
@@ -32,20 +31,14 @@ def chunks() -> int:
     return CHUNKS_PER_THREAD * num_threads()
 
 
-def first_row(ends: Any, part: int, parts: int) -> int:
+@by_type
+def first_row(ends: Any, part: Any, parts: Any) -> Any:
     """Return the first row of one of `parts` shares with about equally many entries and rows.
 
     The first share begins at row 0 and the last ends at the last row, whatever `ends` holds: together they
     cover every row, so that no output is left unwritten.
     """
-    if isinstance(ends, tuple):
-        return ends[0] * part // parts
-    return _first_row_of_csr(ends, part, parts)
-
-
-@overload(first_row, strict=False)
-def _first_row(ends: Any, part: int, parts: int) -> Any:
-    if isinstance(ends, types.Array):
+    if is_array(ends):
         return lambda ends, part, parts: _first_row_of_csr(ends, part, parts)
     return lambda ends, part, parts: ends[0] * part // parts
 
