@@ -73,14 +73,12 @@ def kernels_of(name):
     family = catalog.FAMILIES.get(name)
     own = f"event_ops.catalog.{name}.numba_cpu"
     module = importlib.import_module(own if family is None else f"event_ops.kernels.numba_cpu.{family}")
-    found = {key: value for key, value in vars(module).items() if hasattr(value, "py_func")}
+    found = dict(enumerate(flattened(tuple(vars(module).values()))))
     what, _, how = name.partition("_")
     if family == "at_places":
         maker, threads = MAKERS[what]
         make, how = getattr(module, maker), "add" if how == "sum" else how
         found = {x: make(how, np.dtype("float32"), "drop", x) for x in threads}
-    threads = [key for key in vars(module) if key.startswith(("parallel_", "shared_"))]
-    found |= {key: getattr(module, key)() for key in threads}
     if family == "ell_products":
         of = module.csr_products.EVENT_MATVEC if "event" in name else module.csr_products.MATVEC
         pairs = [(turned, large) for turned in (0, 1) for large in (False, True)]

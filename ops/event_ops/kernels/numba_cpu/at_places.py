@@ -35,17 +35,16 @@ def target_kernel(how: str, dtype: Any, mode: str, large: bool) -> Any:
     place, strict = PLACES_FROM_END[mode], mode == "error"
     combine, value = COMBINE[how], neutral(how, dtype)
 
+    @njit(parallel=large)
     def scatter_into(target: Any, indices: Any, updates: Any, y: Any) -> None:
         if strict:
             refuse_outside(indices, y.shape[0], place)
-        scatter(y, indices, updates, 0, indices.size, place, combine)
+        if large:
+            scatter_parallel(y, indices, updates, place, combine, value)
+        else:
+            scatter(y, indices, updates, 0, indices.size, place, combine)
 
-    def scatter_into_parallel(target: Any, indices: Any, updates: Any, y: Any) -> None:
-        if strict:
-            refuse_outside(indices, y.shape[0], place)
-        scatter_parallel(y, indices, updates, place, combine, value)
-
-    return njit(parallel=True)(scatter_into_parallel) if large else njit(scatter_into)
+    return scatter_into
 
 
 def into_target(how: str, *, outs: Any, mode: str, **_: Any) -> Callable[..., Any]:
@@ -83,34 +82,11 @@ def prepare_with(value: Any, place: Any, strict: bool) -> Any:
 
 
 @njit
-def begin_in_place(y: Any) -> Any:
-    """Return y, in which values are combined."""
-    return y
-
-
-@njit
-def end_in_place(sums: Any, y: Any) -> None:
-    """Leave y as it is."""
-
-
-in_place = begin_in_place, end_in_place
-
-
-@cache
-def wider(dtype: Any) -> tuple[Any, Any]:
-    """Return the functions that make sums of a wider dtype for y, and that round them into y."""
-
-    @njit
-    def begin(y: Any) -> Any:
-        return np.empty(y.shape, dtype)
-
-    @njit
-    def end(sums: Any, y: Any) -> None:
-        rounded, each = y.reshape(-1), sums.reshape(-1)
-        for i in range(np.uintp(rounded.size)):
-            rounded[i] = each[i]
-
-    return begin, end
+def round_into(y: Any, sums: Any) -> None:
+    """Round sums of a wider dtype into y."""
+    rounded, each = y.reshape(-1), sums.reshape(-1)
+    for i in range(np.uintp(rounded.size)):
+        rounded[i] = each[i]
 
 
 @cache
@@ -118,34 +94,25 @@ def segment_kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
     """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
     wide = accumulated_in(dtype) if how == "add" else np.dtype(dtype)
     place, combine, value = PLACES[mode], COMBINE[how], neutral(how, dtype)
-    prepare = prepare_with(value, place, mode == "error")
-    begin, end = wider(wide) if wide != dtype else in_place
+    prepare, widens = prepare_with(value, place, mode == "error"), wide != dtype
+    ascend, large = threads == "sorted", threads != "one"
 
+    @njit(parallel=large)
     def reduce_segments(data: Any, segment_ids: Any, y: Any) -> None:
-        sums = begin(y)
+        sums = np.empty(y.shape, wide) if widens else y
         prepare(sums, segment_ids)
-        scatter(sums, segment_ids, data, 0, segment_ids.size, place, combine)
-        end(sums, y)
+        if large and not ascend:
+            scatter_parallel(sums, segment_ids, data, place, combine, value)
+        else:
+            count, size, parts = segment_ids.size, y.shape[0], num_threads() if large else 1
+            for part in prange(parts):
+                low = first_of_segment(segment_ids, count * part // parts, size, place)
+                high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)
+                scatter(sums, segment_ids, data, low, high, place, combine)
+        if widens:
+            round_into(y, sums)
 
-    def reduce_segments_parallel(data: Any, segment_ids: Any, y: Any) -> None:
-        sums = begin(y)
-        prepare(sums, segment_ids)
-        scatter_parallel(sums, segment_ids, data, place, combine, value)
-        end(sums, y)
-
-    def reduce_segments_sorted(data: Any, segment_ids: Any, y: Any) -> None:
-        sums = begin(y)
-        prepare(sums, segment_ids)
-        count, size, parts = segment_ids.size, y.shape[0], num_threads()
-        for part in prange(parts):
-            low = first_of_segment(segment_ids, count * part // parts, size, place)
-            high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)
-            scatter(sums, segment_ids, data, low, high, place, combine)
-        end(sums, y)
-
-    if threads == "one":
-        return njit(reduce_segments)
-    return njit(parallel=True)(reduce_segments_sorted if threads == "sorted" else reduce_segments_parallel)
+    return reduce_segments
 
 
 def of_segments(how: str, *, outs: Any, indices_are_sorted: bool, mode: str, **_: Any) -> Callable[..., Any]:

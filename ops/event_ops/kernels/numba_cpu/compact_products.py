@@ -14,7 +14,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, entries_up_to
 from event_ops.kernels.numba_cpu.events import ids_of, values_of
-from event_ops.kernels.numba_cpu.jit import njit, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import njit, one_and_all, take_chunks_of
 from event_ops.kernels.numba_cpu.packed_entries import (
     add_rows_of_words,
     column_bits,
@@ -35,51 +35,44 @@ from event_ops.kernels.reference.entries import one_each
 from ffi_bridge import numba_kernel
 
 
-@njit
-def gather(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
-    """y[i] = scale[i] * (sum of code * x[column] over the words of row i in every block)."""
-    values, blocks, rows = values_of(x, y), indptr.shape[0], indptr.shape[1] - 1
-    for block in range(blocks):
-        own = columns_of(values, block, blocks)
-        gather_words(entries, indptr[block], scale, own, y, 0, rows, block > 0)
+@one_and_all
+def GATHER(large: bool) -> Any:
+    """Return the function for y[i] = scale[i] * (sum of code * x[column] over row i in every block)."""
+
+    def gather(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
+        values, parts, blocks = values_of(x, y), chunks() if large else 1, indptr.shape[0]
+        for block in range(blocks):
+            ends, own = indptr[block], columns_of(values, block, blocks)
+            if large:
+                take_chunks_of(1)
+            for part in prange(parts):
+                low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                gather_words(entries, ends, scale, own, y, low, high, block > 0)
+            if large:
+                take_chunks_of(0)
+
+    return gather
 
 
-@njit(parallel=True)
-def gather_parallel(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
-    """As `gather`, on all threads."""
-    values, parts, blocks = values_of(x, y), chunks(), indptr.shape[0]
-    for block in range(blocks):
-        ends, own = indptr[block], columns_of(values, block, blocks)
-        take_chunks_of(1)
-        for part in prange(parts):
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            gather_words(entries, ends, scale, own, y, low, high, block > 0)
-        take_chunks_of(0)
+@one_and_all
+def SCATTER(large: bool) -> Any:
+    """Return the function for y[column] = the sum of code * scale[i] * v[i] over all rows i."""
 
+    def scatter(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
+        blocks = indptr.shape[0]
+        for block in range(blocks):
+            ends, own = indptr[block], columns_of(y, block, blocks)
+            parts = parts_for(entries.size // blocks, own.size) if large else 1
+            spare = np.empty((parts - 1, own.size), y.dtype)
+            for part in prange(parts):
+                mine = private(own, spare, part)
+                mine[:] = 0
+                low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                scatter_words(entries, ends, scale, v, mine, low, high)
+            if large:
+                add_up(spare, own)
 
-@njit
-def scatter(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    """y[column] += code * scale[i] * v[i] over all rows i, for y = 0."""
-    clear(y)
-    blocks, rows = indptr.shape[0], indptr.shape[1] - 1
-    for block in range(blocks):
-        scatter_words(entries, indptr[block], scale, v, columns_of(y, block, blocks), 0, rows)
-
-
-@njit(parallel=True)
-def scatter_parallel(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
-    """As `scatter`, on all threads."""
-    blocks = indptr.shape[0]
-    for block in range(blocks):
-        ends, own = indptr[block], columns_of(y, block, blocks)
-        parts = parts_for(entries.size // blocks, own.size)
-        spare = np.empty((parts - 1, own.size), y.dtype)
-        for part in prange(parts):
-            mine = private(own, spare, part)
-            mine[:] = 0
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            scatter_words(entries, ends, scale, v, mine, low, high)
-        add_up(spare, own)
+    return scatter
 
 
 @njit
@@ -90,40 +83,36 @@ def add_block(entries: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: A
     add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), own, bits)
 
 
-@njit
-def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    """y[column] += code * scale[i] * event over the rows i of active events, for y = 0."""
-    ids = ids_of(events, indptr.shape[1] - 1)
-    for block in range(indptr.shape[0]):
-        add_block(entries, indptr, scale, events, ids, y, block)
+@one_and_all
+def DELIVER(large: bool) -> Any:
+    """Return the function for y[column] = the sum of code * scale[i] * event over the rows of active events.
 
+    All threads take part if there are entries enough.
+    """
 
-@njit(parallel=True)
-def deliver_parallel(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
-    """As `deliver`, on all threads if there are entries enough."""
-    blocks, ids = indptr.shape[0], ids_of(events, indptr.shape[1] - 1)
-    ends = entries_up_to(indptr[0], ids)
-    work = blocks * ends[ids.size]
-    parts = parts_for(work, y.size)
-    if work < MIN_PARALLEL or parts == 1:
-        for block in range(blocks):
-            add_block(entries, indptr, scale, events, ids, y, block)
-    elif blocks > 1:
-        for block in prange(blocks):
-            add_block(entries, indptr, scale, events, ids, y, block)
-    else:
-        spare, bits = np.empty((parts - 1, y.size), y.dtype), column_bits(entries, y.size)
-        for part in prange(parts):
-            low = np.searchsorted(ends, work * part // parts)
-            high = np.searchsorted(ends, work * (part + 1) // parts)
-            mine = private(y, spare, part)
-            mine[:] = 0
-            last = ids.size if part + 1 == parts else high
-            add_rows_of_words(entries, indptr[0], scale, events, ids[low:last], np.uintp(1), mine, bits)
-        add_up(spare, y)
+    def deliver(entries: Any, indptr: Any, scale: Any, events: Any, y: Any) -> None:
+        blocks, ids = indptr.shape[0], ids_of(events, indptr.shape[1] - 1)
+        ends = entries_up_to(indptr[0], ids) if large else ids
+        work = blocks * ends[ids.size] if large else 0
+        parts = parts_for(work, y.size)
+        if not large or work < MIN_PARALLEL or parts == 1:
+            for block in range(blocks):
+                add_block(entries, indptr, scale, events, ids, y, block)
+        elif blocks > 1:
+            for block in prange(blocks):
+                add_block(entries, indptr, scale, events, ids, y, block)
+        else:
+            spare, bits = np.empty((parts - 1, y.size), y.dtype), column_bits(entries, y.size)
+            for part in prange(parts):
+                low = np.searchsorted(ends, work * part // parts)
+                high = np.searchsorted(ends, work * (part + 1) // parts)
+                mine = private(y, spare, part)
+                mine[:] = 0
+                last = ids.size if part + 1 == parts else high
+                add_rows_of_words(entries, indptr[0], scale, events, ids[low:last], np.uintp(1), mine, bits)
+            add_up(spare, y)
 
-
-GATHER, SCATTER, DELIVER = (gather, gather_parallel), (scatter, scatter_parallel), (deliver, deliver_parallel)
+    return deliver
 
 
 def compact_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:

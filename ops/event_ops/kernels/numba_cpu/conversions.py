@@ -6,7 +6,6 @@ A sort is no loop along rows with a term; and todense clears a row just before i
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.access import at, hoist
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all
 from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, first_row, parts_for
 from ffi_bridge import numba_kernel
 
@@ -73,26 +72,14 @@ def move(
         places[j] = p + np.uintp(1)
 
 
-@njit
-def tocsc(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any) -> None:
-    """Sort on one thread."""
-    rows, nse = np.uintp(indptr.size - 1), indices.size
-    row = rows_of_entries(indices, indptr)
-    places = np.empty((1, csc_indptr.size), np.uintp)
-    count(row, indices, places[0], rows, 0, nse)
-    add_up(places, csc_indptr)
-    move(row, indices, places[0], rows, 0, nse, csc_indices, permutation)
+@one_and_all
+def TOCSC(large: bool) -> Any:
+    """Return the function that sorts entries, of which each thread counts and moves a part."""
 
-
-@cache
-def parallel_tocsc() -> Any:
-    """Return the kernel for all threads, each of which counts and moves a part of the entries."""
-
-    @njit(parallel=True)
     def tocsc(indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any) -> None:
         rows, nse = np.uintp(indptr.size - 1), indices.size
         row = rows_of_entries(indices, indptr)
-        parts = parts_for(nse, csc_indptr.size)
+        parts = parts_for(nse, csc_indptr.size) if large else 1
         places = np.empty((parts, csc_indptr.size), np.uintp)
         for part in prange(parts):
             count(row, indices, places[part], rows, nse * part // parts, nse * (part + 1) // parts)
@@ -108,8 +95,7 @@ def csr_tocsc(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many entries."""
 
     def call(indices: Any, indptr: Any) -> Any:
-        kernel = parallel_tocsc() if reaches(indices.size, MIN_PARALLEL) else tocsc
-        return numba_kernel(kernel, outs)(indices, indptr)
+        return numba_kernel(TOCSC[reaches(indices.size, MIN_PARALLEL)], outs)(indices, indptr)
 
     return call
 
@@ -132,19 +118,12 @@ def fill_rows(data: Any, indices: Any, indptr: Any, D: Any, low: int, high: int)
                 row[j] += at(weights, k)
 
 
-@njit
-def todense(data: Any, indices: Any, indptr: Any, D: Any) -> None:
-    """Fill the rows on one thread."""
-    fill_rows(data, indices, indptr, D, 0, D.shape[0])
+@one_and_all
+def TODENSE(large: bool) -> Any:
+    """Return the function that fills the rows, which threads share."""
 
-
-@cache
-def parallel_todense() -> Any:
-    """Return the kernel for all threads, which share the rows."""
-
-    @njit(parallel=True)
     def todense(data: Any, indices: Any, indptr: Any, D: Any) -> None:
-        parts = num_threads()
+        parts = num_threads() if large else 1
         for part in prange(parts):
             low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
             fill_rows(data, indices, indptr, D, low, high)
@@ -157,6 +136,6 @@ def csr_todense(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(data: Any, indices: Any, indptr: Any) -> Any:
         large = reaches(outs.size + indices.size, MIN_FILL_PARALLEL)
-        return numba_kernel(parallel_todense() if large else todense, outs)(data, indices, indptr)
+        return numba_kernel(TODENSE[large], outs)(data, indices, indptr)
 
     return call

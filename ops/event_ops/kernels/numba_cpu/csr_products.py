@@ -28,7 +28,7 @@ from event_ops.kernels.numba_cpu.gather import (
     make_row_sum,
     number_row,
 )
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import one_and_all
 from event_ops.kernels.numba_cpu.matmat import is_large, make_gather, make_scatter, widths_of
 from event_ops.kernels.numba_cpu.packed_events import unpack_into
 from event_ops.kernels.numba_cpu.simd import add_product, add_weighted
@@ -36,23 +36,21 @@ from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, clear, make_parallel
 from ffi_bridge import numba_kernel
 
 
-@njit
-def deliver_all(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
-    """y = A.T @ events, on one thread."""
-    clear(y)
-    deliver(data, indices, ends, events, y)
+@one_and_all
+def deliver_all(large: bool) -> Any:
+    """Return the function for y = A.T @ events, on all threads only if there are entries enough."""
+    add = deliver_parallel if large else deliver
 
+    def deliver_to_zeros(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
+        clear(y)
+        add(data, indices, ends, events, y)
 
-@njit(parallel=True, inline="always")
-def deliver_all_parallel(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
-    """y = A.T @ events, on all threads if there are entries enough."""
-    clear(y)
-    deliver_parallel(data, indices, ends, events, y)
+    return deliver_to_zeros
 
 
 # Each is a pair of kernels: for one thread, and for all.
 MATVEC = make_parallel(make_row_gather(number_row)), make_parallel_sums(scatter_rows)  # [transpose]
-EVENT_MATVEC = make_parallel(make_row_gather(event_row), values_of), (deliver_all, deliver_all_parallel)
+EVENT_MATVEC = make_parallel(make_row_gather(event_row), values_of), deliver_all
 GAP_CURRENT = make_parallel(make_row_gather(make_row_sum(operator.mul, above_own), beside_own))
 SDDMM, SCALE_ROWS = make_every_entry(sample_row), make_every_entry(scale_row)
 

@@ -11,7 +11,7 @@ from numba import prange
 from event_ops.kernels.numba_cpu.access import at, hoist, row_span, weighted
 from event_ops.kernels.numba_cpu.deliver import NO_END
 from event_ops.kernels.numba_cpu.events import active_ids, flags_of
-from event_ops.kernels.numba_cpu.jit import REORDER, njit
+from event_ops.kernels.numba_cpu.jit import REORDER, njit, one_and_all
 from event_ops.kernels.numba_cpu.matmat import make_scattered_row
 from event_ops.kernels.numba_cpu.simd import add_weighted
 from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, clear, parts_for, private
@@ -82,30 +82,26 @@ def make_delivery(widths: tuple[int, ...]) -> tuple[Any, Any]:
     """Return the kernels of Y = A.T @ events for one thread and for all."""
     add_rows = make_add_rows(widths)
 
-    @njit
-    def matmat_transposed(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
-        clear(y)
-        scratch = np.empty(events.size, np.uintp)
-        ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
-        add_rows(data, indices, ends, events, ids, y)
+    @one_and_all
+    def matmat_transposed(large: bool) -> Any:
+        def deliver_rows(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
+            scratch, n = np.empty(events.size, np.uintp), events.shape[1]
+            ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
+            totals = terms_up_to(ends, ids, n) if large else ids
+            work = totals[ids.size] if large else 0
+            if not large or work < MIN_PARALLEL:
+                clear(y)
+                add_rows(data, indices, ends, events, ids, y)
+            else:
+                parts = parts_for(work, y.size)
+                spare = np.empty((parts - 1, *y.shape), y.dtype)
+                for part in prange(parts):
+                    mine = private(y, spare, part)
+                    clear(mine)
+                    low, high = share(totals, ids, n, part, parts), share(totals, ids, n, part + 1, parts)
+                    add_rows(data, indices, ends, events, ids[low:high], mine)
+                add_up(spare, y)
 
-    @njit(parallel=True, inline="always")
-    def matmat_transposed_parallel(data: Any, indices: Any, ends: Any, events: Any, y: Any) -> None:
-        scratch, n = np.empty(events.size, np.uintp), events.shape[1]
-        ids = scratch[: active_ids(flags_of(events).reshape(-1), scratch)]
-        totals = terms_up_to(ends, ids, n)
-        work = totals[ids.size]
-        if work < MIN_PARALLEL:
-            clear(y)
-            add_rows(data, indices, ends, events, ids, y)
-        else:
-            parts = parts_for(work, y.size)
-            spare = np.empty((parts - 1, *y.shape), y.dtype)
-            for part in prange(parts):
-                mine = private(y, spare, part)
-                clear(mine)
-                low, high = share(totals, ids, n, part, parts), share(totals, ids, n, part + 1, parts)
-                add_rows(data, indices, ends, events, ids[low:high], mine)
-            add_up(spare, y)
+        return deliver_rows
 
-    return matmat_transposed, matmat_transposed_parallel
+    return matmat_transposed

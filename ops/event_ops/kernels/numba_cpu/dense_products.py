@@ -18,7 +18,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.dense import ROWS, add_dense_rows, dot_rows
 from event_ops.kernels.numba_cpu.events import ids_by_row, values_of
-from event_ops.kernels.numba_cpu.jit import njit, num_threads, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all, take_chunks_of
 from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks
 from ffi_bridge import numba_kernel
 
@@ -60,24 +60,22 @@ def as_they_are(events: Any, y: Any) -> Any:
 def kernels_with(share: Any, values: Any, shares: Any) -> tuple[Any, Any]:
     """Return the kernels for one thread, and for all threads that take `shares()` of the outputs in turn."""
 
-    @njit
-    def product(weights: Any, events: Any, y: Any) -> None:
-        ids, ends = ids_by_row(events)
-        share(weights, values(events, y), ids, ends, y, 0, y.shape[1])
+    @one_and_all
+    def product(large: bool) -> Any:
+        def in_shares(weights: Any, events: Any, y: Any) -> None:
+            given, (ids, ends), size = values(events, y), ids_by_row(events), y.shape[1]
+            if not large or ends[-1] * size < MIN_PARALLEL:
+                share(weights, given, ids, ends, y, 0, size)
+            else:
+                parts = shares()
+                take_chunks_of(1)
+                for part in prange(parts):
+                    share(weights, given, ids, ends, y, size * part // parts, size * (part + 1) // parts)
+                take_chunks_of(0)
 
-    @njit(parallel=True)
-    def product_parallel(weights: Any, events: Any, y: Any) -> None:
-        given, (ids, ends), size = values(events, y), ids_by_row(events), y.shape[1]
-        if ends[-1] * size < MIN_PARALLEL:
-            share(weights, given, ids, ends, y, 0, size)
-        else:
-            parts = shares()
-            take_chunks_of(1)
-            for part in prange(parts):
-                share(weights, given, ids, ends, y, size * part // parts, size * (part + 1) // parts)
-            take_chunks_of(0)
+        return in_shares
 
-    return product, product_parallel
+    return product
 
 
 def product(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -117,40 +117,20 @@ def columns_in_blocks(empty: Any, run: Any) -> Any:
     return visit_columns
 
 
-def visiting_rows(visit_rows: Any, large: bool) -> Any:
-    """Return the function that visits the rows that spike, on one thread or on all."""
-    return (all_threads if large else one_thread)(visit_rows, row_sizes)
+def visiting(visit_part: Any, sizes: Any, large: bool) -> Any:
+    """Return the function that visits all entries of active rows or columns, on one thread or on all.
 
-
-def visiting_columns(visit_columns: Any, large: bool) -> Any:
-    """Return the same for columns that spike."""
-    return (all_threads if large else one_thread)(visit_columns, column_sizes)
-
-
-def one_thread(visit_part: Any, sizes: Any) -> Any:
-    """Return the function that visits all entries of active rows or columns on one thread."""
-
-    @njit
-    def visit(synapses: Any, spikes: Any, variables: Any) -> None:
-        ids = listed_ids(spikes)
-        if ids.size:
-            rows, columns = sizes(ids, spikes, synapses[0].size // spikes.size)
-            visit_part(synapses, variables, ids, columns, 0, rows)
-
-    return visit
-
-
-def all_threads(visit_part: Any, sizes: Any) -> Any:
-    """Return the same on all threads, if there are entries enough: no two rows share one."""
+    It takes all threads if there are entries enough: no two rows share one.
+    """
 
     # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
-    @njit(inline="always")
+    @njit(inline="always" if large else "never")
     def visit(synapses: Any, spikes: Any, variables: Any) -> None:
         ids = listed_ids(spikes)
         if ids.size:
             other = synapses[0].size // spikes.size
             rows, columns = sizes(ids, spikes, other)
-            if ids.size * other < MIN_PARALLEL:
+            if not large or ids.size * other < MIN_PARALLEL:
                 visit_part(synapses, variables, ids, columns, 0, rows)
             else:
                 parts = num_threads()
@@ -159,3 +139,13 @@ def all_threads(visit_part: Any, sizes: Any) -> Any:
                     visit_part(synapses, variables, ids, columns, low, high)
 
     return visit
+
+
+def visiting_rows(visit_rows: Any, large: bool) -> Any:
+    """Return the function that visits the rows that spike."""
+    return visiting(visit_rows, row_sizes, large)
+
+
+def visiting_columns(visit_columns: Any, large: bool) -> Any:
+    """Return the function that visits the columns that spike."""
+    return visiting(visit_columns, column_sizes, large)

@@ -8,7 +8,6 @@ takes several times as long.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numba import prange
 
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.events import active_ids
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all
 from event_ops.kernels.numba_cpu.packed_events import pack_into, unpack_into
 from ffi_bridge import numba_kernel
 
@@ -65,26 +64,23 @@ def pack_words(events: Any, words: Any) -> None:
     pack_into(events, words.view(np.uint8))
 
 
-@njit
-def compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
-    """List the ids of spikes on one thread."""
-    finish(active_ids(spikes, spike_ids), spikes.size, spike_ids, num_spikes)
+@one_and_all
+def COMPACT(large: bool) -> Any:
+    """Return the function that lists the ids of spikes, of which each thread lists a part."""
 
+    def compact(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
+        if large:
+            parts = num_threads()
+            lists, lengths = lists_of(spikes.size, parts, spike_ids)
+            for part in prange(parts):
+                low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
+                lengths[part] = list_part(spikes[low:high], low, lists[part])
+            found = joined(lists, lengths, spike_ids)
+        else:
+            found = active_ids(spikes, spike_ids)
+        finish(found, spikes.size, spike_ids, num_spikes)
 
-@cache
-def shared_compact() -> Any:
-    """Return the kernel for all threads."""
-
-    @njit(parallel=True)
-    def compact_on_threads(spikes: Any, spike_ids: Any, num_spikes: Any) -> None:
-        parts = num_threads()
-        lists, lengths = lists_of(spikes.size, parts, spike_ids)
-        for part in prange(parts):
-            low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
-            lengths[part] = list_part(spikes[low:high], low, lists[part])
-        finish(joined(lists, lengths, spike_ids), spikes.size, spike_ids, num_spikes)
-
-    return compact_on_threads
+    return compact
 
 
 def pack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -101,7 +97,6 @@ def spike_compact(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of spikes: on one thread, or on all for many neurons."""
 
     def call(spikes: Any) -> Any:
-        large = reaches(spikes.size, MIN_PARALLEL)
-        return numba_kernel(shared_compact() if large else compact, outs)(spikes)
+        return numba_kernel(COMPACT[reaches(spikes.size, MIN_PARALLEL)], outs)(spikes)
 
     return call

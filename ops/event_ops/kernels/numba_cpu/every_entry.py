@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 
 from event_ops.kernels.numba_cpu.access import product, row_span
-from event_ops.kernels.numba_cpu.jit import REORDER, by_type, dtype_of, njit, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import REORDER, by_type, dtype_of, njit, one_and_all, take_chunks_of
 from event_ops.kernels.numba_cpu.prefetch import STREAM_AHEAD, is_far, prefetch_range, prefetch_targets
 from event_ops.kernels.numba_cpu.split import chunks
 
@@ -52,20 +52,21 @@ def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
                 break
         out[done:end] = 0
 
-    @njit
-    def every_entry(first: Any, indptr: Any, x: Any, y: Any, out: Any) -> None:
-        entries(indptr, (first, x, y), out, 0, out.size)
+    @one_and_all
+    def every_entry(large: bool) -> Any:
+        def entries_in_parts(first: Any, indptr: Any, x: Any, y: Any, out: Any) -> None:
+            parts = chunks() if large else 1
+            if large:
+                take_chunks_of(1)
+            for part in prange(parts):
+                low, high = out.size * part // parts, out.size * (part + 1) // parts
+                entries(indptr, (first, x, y), out, low, high)
+            if large:
+                take_chunks_of(0)
 
-    @njit(parallel=True)
-    def every_entry_parallel(first: Any, indptr: Any, x: Any, y: Any, out: Any) -> None:
-        parts = chunks()
-        take_chunks_of(1)
-        for part in prange(parts):
-            low, high = out.size * part // parts, out.size * (part + 1) // parts
-            entries(indptr, (first, x, y), out, low, high)
-        take_chunks_of(0)
+        return entries_in_parts
 
-    return every_entry, every_entry_parallel
+    return every_entry
 
 
 @by_type(fastmath=REORDER)

@@ -30,6 +30,15 @@ CONTRACT = {"contract"}
 REORDER = {*CONTRACT, "reassoc", "nsz"}
 
 
+def one_and_all(make: Callable[[bool], Callable[..., Any]]) -> tuple[Any, Any]:
+    """Return two kernels of what `make` returns for False and True: for one thread, and for all.
+
+    The second is inlined where another kernel calls it, since only the parallel regions of a kernel itself
+    run without the GIL.
+    """
+    return njit(make(False)), njit(parallel=True, inline="always")(make(True))
+
+
 def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
     """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `in_python` instead."""
     if config.DISABLE_JIT:

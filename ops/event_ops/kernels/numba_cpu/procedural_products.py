@@ -19,7 +19,7 @@ from numba import prange
 from event_ops.kernels.numba_cpu.access import hoist, weighted
 from event_ops.kernels.numba_cpu.bernoulli import BLOCK, next_entries, parameters, weight_of
 from event_ops.kernels.numba_cpu.events import event_at, listed_ids, lookup_of
-from event_ops.kernels.numba_cpu.jit import REORDER, njit, num_threads
+from event_ops.kernels.numba_cpu.jit import REORDER, njit, num_threads, one_and_all
 from event_ops.kernels.numba_cpu.split import add_up, clear, parts_for, private
 from event_ops.kernels.reference import bernoulli as reference
 from ffi_bridge import numba_kernel
@@ -93,18 +93,17 @@ def gather_kernels(times: Any, by_matrix: bool) -> tuple[Any, Any]:
         for row in range(np.uintp(low), np.uintp(high)):
             sum_row(matrix, row, np.uint32(columns), x, y)
 
-    @njit
-    def gather(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
-        gather_rows(weight, seed, table, read(x), x.shape[0], y, 0, y.shape[0])
+    @one_and_all
+    def gather(large: bool) -> Any:
+        def gather_parts(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
+            values, parts, columns, rows = read(x), num_threads() if large else 1, x.shape[0], y.shape[0]
+            for part in prange(parts):
+                low, high = rows * part // parts, rows * (part + 1) // parts
+                gather_rows(weight, seed, table, values, columns, y, low, high)
 
-    @njit(parallel=True)
-    def gather_parallel(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
-        values, parts, columns, rows = read(x), num_threads(), x.shape[0], y.shape[0]
-        for part in prange(parts):
-            low, high = rows * part // parts, rows * (part + 1) // parts
-            gather_rows(weight, seed, table, values, columns, y, low, high)
+        return gather_parts
 
-    return gather, gather_parallel
+    return gather
 
 
 @njit
@@ -147,30 +146,28 @@ def scatter_kernels(times: Any, by_matrix: bool, rows_of: Any) -> tuple[Any, Any
             row = np.uintp(rows[position])
             add_row(matrix, row, columns, value_of(x, row, y), y)
 
-    @njit
-    def scatter(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
-        clear(y)
-        scatter_rows(weight, seed, table, x, rows_of(x), y)
+    @one_and_all
+    def scatter(large: bool) -> Any:
+        def scatter_parts(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
+            rows = rows_of(x)
+            draws = rows.size * per_row[0]
+            parts = parts_for(draws, y.shape[0]) if large else 1
+            clear(y)
+            if not large or draws < MIN_DRAWS_PARALLEL or parts == 1:
+                scatter_rows(weight, seed, table, x, rows, y)
+            else:
+                spare = np.empty((parts - 1, *y.shape), y.dtype)
+                for part in prange(parts):
+                    mine = private(y, spare, part)
+                    if part > 0:
+                        clear(mine)
+                    share = rows[rows.size * part // parts : rows.size * (part + 1) // parts]
+                    scatter_rows(weight, seed, table, x, share, mine)
+                add_up(spare, y)
 
-    @njit(parallel=True)
-    def scatter_parallel(weight: Any, seed: Any, table: Any, per_row: Any, x: Any, y: Any) -> None:
-        rows = rows_of(x)
-        draws = rows.size * per_row[0]
-        parts = parts_for(draws, y.shape[0])
-        clear(y)
-        if draws < MIN_DRAWS_PARALLEL or parts == 1:
-            scatter_rows(weight, seed, table, x, rows, y)
-        else:
-            spare = np.empty((parts - 1, *y.shape), y.dtype)
-            for part in prange(parts):
-                mine = private(y, spare, part)
-                if part > 0:
-                    clear(mine)
-                share = rows[rows.size * part // parts : rows.size * (part + 1) // parts]
-                scatter_rows(weight, seed, table, x, share, mine)
-            add_up(spare, y)
+        return scatter_parts
 
-    return scatter, scatter_parallel
+    return scatter
 
 
 @njit

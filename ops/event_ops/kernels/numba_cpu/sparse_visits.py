@@ -44,11 +44,6 @@ def prefetch_weights(w: Any, places: Any, begin: Any, end: Any) -> None:
             prefetch(w, np.uintp(places[p]))
 
 
-def visiting(visit_rows: Any, large: bool) -> Any:
-    """Return the function that visits the rows that spike, on one thread or on all."""
-    return (all_threads if large else one_thread)(visit_rows)
-
-
 @njit
 def is_stored(places: Any, k: Any, nse: Any) -> Any:
     """Return whether synapse k is one of nse; in the order of the entries all are, wherever a row ends."""
@@ -116,30 +111,21 @@ def blocks_with(empty: Any, run: Any) -> Any:
     return visit_rows
 
 
-def one_thread(visit_rows: Any) -> Any:
-    """Return the function that visits the rows that spike, on one thread."""
+def visiting(visit_rows: Any, large: bool) -> Any:
+    """Return the function that visits the rows that spike, on one thread or on all: no two share a synapse.
 
-    @njit
-    def visit(
-        synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
-    ) -> None:
-        visit_rows(synapses, indices, indptr, places, limit, variables, listed_ids(spikes))
-
-    return visit
-
-
-def all_threads(visit_rows: Any) -> Any:
-    """Return the same on all threads, if there are entries enough: no two rows share a synapse."""
+    It takes all threads if there are entries enough.
+    """
 
     # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
-    @njit(inline="always")
+    @njit(inline="always" if large else "never")
     def visit(
         synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
     ) -> None:
         ids = listed_ids(spikes)
-        ends = entries_up_to(indptr, ids)
-        work = ends[ids.size]
-        if work < MIN_PARALLEL:
+        ends = entries_up_to(indptr, ids) if large else ids
+        work = ends[ids.size] if large else 0
+        if not large or work < MIN_PARALLEL:
             visit_rows(synapses, indices, indptr, places, limit, variables, ids)
         else:
             parts = num_threads()

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from event_ops.kernels.numba_cpu.access import row_count
 from event_ops.kernels.numba_cpu.combine import add
-from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads, take_chunks_of
+from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads, one_and_all, take_chunks_of
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
 # and private sums cost more than the second thread saves.
@@ -113,20 +112,21 @@ def make_parallel(rows: Any, operand: Any = given) -> tuple[Any, Any]:
     `rows(data, indices, ends, operand(x, y), y, low, high)` writes the rows from `low` to `high`.
     """
 
-    @njit
-    def product(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
-        rows(data, indices, ends, operand(x, y), y, 0, row_count(ends))
+    @one_and_all
+    def product(large: bool) -> Any:
+        def rows_in_parts(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+            values, parts = operand(x, y), chunks() if large else 1
+            if large:
+                take_chunks_of(1)
+            for part in prange(parts):
+                low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                rows(data, indices, ends, values, y, low, high)
+            if large:
+                take_chunks_of(0)
 
-    @njit(parallel=True, inline="always")
-    def product_parallel(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
-        values, parts = operand(x, y), chunks()
-        take_chunks_of(1)
-        for part in prange(parts):
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            rows(data, indices, ends, values, y, low, high)
-        take_chunks_of(0)
+        return rows_in_parts
 
-    return product, product_parallel
+    return product
 
 
 @cache
@@ -136,20 +136,19 @@ def make_parallel_sums(rows: Any) -> tuple[Any, Any]:
     `rows(data, indices, ends, x, y, low, high)` adds the rows from `low` to `high`.
     """
 
-    @njit
-    def product(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
-        clear(y)
-        rows(data, indices, ends, x, y, 0, row_count(ends))
+    @one_and_all
+    def product(large: bool) -> Any:
+        def sums_of_parts(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
+            parts = parts_for(indices.size, y.shape[0]) if large else 1
+            spare = np.empty((parts - 1, *y.shape), y.dtype)
+            for part in prange(parts):
+                mine = private(y, spare, part)
+                mine[:] = 0
+                low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                rows(data, indices, ends, x, mine, low, high)
+            if large:
+                add_up(spare, y)
 
-    @njit(parallel=True, inline="always")
-    def product_parallel(data: Any, indices: Any, ends: Any, x: Any, y: Any) -> None:
-        parts = parts_for(indices.size, y.shape[0])
-        spare = np.empty((parts - 1, *y.shape), y.dtype)
-        for part in prange(parts):
-            mine = private(y, spare, part)
-            mine[:] = 0
-            low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-            rows(data, indices, ends, x, mine, low, high)
-        add_up(spare, y)
+        return sums_of_parts
 
-    return product, product_parallel
+    return product
