@@ -5,17 +5,77 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from event_ops.kernels.numba_cuda.packed_entries import deliver, gather, scatter
-from event_ops.kernels.reference.compact_products import of_events
+import jax
+import numpy as np
+
+from event_ops.checks.packed_entries import column_bits, equal_starts
+from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.packed_entries import (
+    add_row_of,
+    code_of,
+    gather_words_with,
+    scatter_words_with,
+)
+from event_ops.kernels.numba_cuda.scatter import adding_callable
+from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
+from event_ops.kernels.reference.compact_products import products_of
+from event_ops.kernels.reference.packed_entries import by_parts, scaled
+from ffi_bridge import numba_cuda_callable
 
 
-def compact_matvec(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for one orientation: of numbers."""
-    return scatter(outs, shape) if transpose else gather(outs, shape)
+def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
+
+        def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
+            lanes = lanes_of(words.size, rows)
+            kernel = gather_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
+
+        return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
+
+    return by_parts(product, shape, False)
 
 
-def compact_event_matvec(
-    *, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any
-) -> Callable[..., Any]:
-    """Return the function of arrays for one orientation: all rows, or transposed those of active events."""
-    return deliver(outs, shape) if transpose else of_events(gather(outs, shape), shape[1], outs.dtype)
+def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
+
+    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
+        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
+
+        def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
+            clear(y, stream)
+            lanes = lanes_of(words.size, rows)
+            kernel = scatter_words_with(lanes, y.dtype, code_of(words))
+            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
+
+        sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)
+        return adding_callable(launch, sums)(words, indptr, scaled(scale, x))
+
+    return by_parts(product, shape, True)
+
+
+def deliver(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
+    """Return `f(words, indptr, scale, events)` for C.T @ (scale * events), by the rows of active events."""
+    rows, columns = shape
+
+    def launch(
+        events: Any, words: Any, indptr: Any, scale: Any, starts: Any, slot: Any, y: Any, stream: Any
+    ) -> None:
+        clear(y, stream)
+        deliver_recent(events, scale, words, indptr, starts, slot, y, stream, add_row_of(words))
+
+    product = numba_cuda_callable(launch, outs)
+
+    def call(words: Any, indptr: Any, scale: Any, events: Any) -> jax.Array:
+        ends = indptr.reshape(-1, rows + 1)
+        starts = equal_starts(columns, ends.shape[0])
+        return product(events[None], words, ends, scale.reshape(-1), starts, np.int32(0))
+
+    return call
+
+
+compact_matvec, compact_event_matvec = products_of(gather, scatter, deliver)

@@ -7,7 +7,7 @@ fewer rows, the larger the teams.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
     team: int  # threads that share the part of a row, or more: see `team_for`
 
     @classmethod
-    def of(cls, positions: int, rows: int, entries: int) -> Delivery:
+    def of(cls, positions: int, rows: int, entries: int) -> Self:
         """Return the division for `positions` of events of a matrix whose rows have its mean length."""
         length = entries // max(1, rows)
         span = min(BLOCK, WARP * max(1, blocks_of(positions, BLOCKS * WARP)))  # whole sectors of memory

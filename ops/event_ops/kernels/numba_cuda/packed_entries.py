@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import jax
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.checks.packed_entries import NARROW_BITS, are_narrow, column_bits, equal_starts
+from event_ops.checks.packed_entries import NARROW_BITS, are_narrow
 from event_ops.kernels.numba_cuda.access import at, is_active, is_inside
-from event_ops.kernels.numba_cuda.by_length import begin_with, lanes_of, rows_with
-from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.by_length import begin_with, rows_with
 from event_ops.kernels.numba_cuda.row_products import csr_row
-from event_ops.kernels.numba_cuda.scatter import adding_callable
-from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, clear, sum_over_team
-from event_ops.kernels.reference.packed_entries import by_parts, scaled
-from ffi_bridge import numba_cuda_callable
+from event_ops.kernels.numba_cuda.threads import OCCUPIED, WARPS, sum_over_team
 
 
 @cuda.jit(device=True)
@@ -151,57 +145,3 @@ def scatter_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
         take_rows((words, x, bits, y), indptr, words.size, x.size)
 
     return scatter_words
-
-
-def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
-    """Return `f(words, indptr, scale, x)` for scale * (C @ x), C the matrix of codes."""
-
-    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
-        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
-
-        def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
-            lanes = lanes_of(words.size, rows)
-            kernel = gather_words_with(lanes, y.dtype, code_of(words))
-            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
-
-        return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
-
-    return by_parts(product, shape, False)
-
-
-def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
-    """Return `f(words, indptr, scale, x)` for C.T @ (scale * x), C the matrix of codes."""
-
-    def product(words: Any, indptr: Any, scale: Any, x: Any, shape: tuple[int, int]) -> jax.Array:
-        rows, bits = shape[0], np.int32(column_bits(words, shape[1]))
-
-        def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
-            clear(y, stream)
-            lanes = lanes_of(words.size, rows)
-            kernel = scatter_words_with(lanes, y.dtype, code_of(words))
-            kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
-
-        sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)
-        return adding_callable(launch, sums)(words, indptr, scaled(scale, x))
-
-    return by_parts(product, shape, True)
-
-
-def deliver(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
-    """Return `f(words, indptr, scale, events)` for C.T @ (scale * events), by the rows of active events."""
-    rows, columns = shape
-
-    def launch(
-        events: Any, words: Any, indptr: Any, scale: Any, starts: Any, slot: Any, y: Any, stream: Any
-    ) -> None:
-        clear(y, stream)
-        deliver_recent(events, scale, words, indptr, starts, slot, y, stream, add_row_of(words))
-
-    product = numba_cuda_callable(launch, outs)
-
-    def call(words: Any, indptr: Any, scale: Any, events: Any) -> jax.Array:
-        ends = indptr.reshape(-1, rows + 1)
-        starts = equal_starts(columns, ends.shape[0])
-        return product(events[None], words, ends, scale.reshape(-1), starts, np.int32(0))
-
-    return call

@@ -18,12 +18,17 @@ def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., A
     def tocsc(indices: jax.Array, indptr: jax.Array) -> tuple[jax.Array, ...]:
         row = inside(rows_of(indptr, indices.shape[0]), rows)
         column = jnp.where(row < rows, inside(indices, columns), jnp.asarray(columns, indices.dtype))
-        permutation = jnp.argsort(column, stable=True)
-        ends = jnp.searchsorted(column[permutation], jnp.arange(columns + 1, dtype=column.dtype))
-        parts = row[permutation], ends, permutation
-        return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
+        return sorted_by_column(row, column, columns, outs)
 
     return tocsc
+
+
+def sorted_by_column(row: jax.Array, column: jax.Array, columns: int, outs: Any) -> tuple[jax.Array, ...]:
+    """Return `csr_tocsc` of entries whose row and column are given; `columns` stands for none."""
+    permutation = jnp.argsort(column, stable=True)
+    ends = jnp.searchsorted(column[permutation], jnp.arange(columns + 1, dtype=column.dtype))
+    parts = row[permutation], ends, permutation
+    return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
 
 
 def todense(data: jax.Array, indices: jax.Array, indptr: jax.Array, *, shape: tuple[int, int]) -> jax.Array:

@@ -10,7 +10,7 @@ from event_ops.checks.ring_buffer import arrival_places
 from event_ops.kernels.reference.arrivals import Part, arrivals
 from event_ops.kernels.reference.history import lagged
 from event_ops.kernels.warp.access import Array, Array2d, slot_now
-from event_ops.kernels.warp.packed_entries import scatter
+from event_ops.kernels.warp.compact_products import scatter
 from event_ops.kernels.warp.scatter import add_event_rows
 from ffi_bridge import warp_kernel
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 
+from event_ops.kernels.reference.conversions import sorted_by_column
 from event_ops.kernels.warp.access import Array, Array2d, at, bounded, place
 from ffi_bridge import warp_kernel
 
@@ -39,10 +40,7 @@ def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., A
     def tocsc(indices: Any, indptr: Any) -> Any:
         start = [jnp.full(flat.shape, size, jnp.int32) for size in shape]
         row, column = run(indices, indptr, columns, *start)
-        permutation = jnp.argsort(column, stable=True)
-        ends = jnp.searchsorted(column[permutation], jnp.arange(columns + 1, dtype=jnp.int32))
-        parts = row[permutation], ends, permutation
-        return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
+        return sorted_by_column(row, column, columns, outs)
 
     return tocsc
 
