@@ -1,7 +1,5 @@
 """Check and prepare the states and parameters of neuron operators."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What calls of operators that add random numbers have in common."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

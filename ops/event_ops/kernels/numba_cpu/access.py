@@ -5,8 +5,6 @@ permutation, a pair (weights, permutation) stands for the weights in order. Wher
 `ends` says: indptr of a CSR matrix, or a pair (rows, entries of each row).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The functions by which compiled terms spell arithmetic, so that loops vectorise: no call, no branch."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -4,8 +4,6 @@ The first argument that is updated and y are the same memory; XLA copies it firs
 Kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

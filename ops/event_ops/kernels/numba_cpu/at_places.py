@@ -1,7 +1,5 @@
 """Updates combined at places, of segments and into a target: on one thread if they are few, else on all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any

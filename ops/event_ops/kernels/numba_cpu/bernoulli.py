@@ -1,7 +1,5 @@
 """Rows of a Bernoulli random matrix, generated where they are used: see kernels/reference/bernoulli.py."""
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A loop that stores to places which it reads elsewhere does not vectorise; one ov
 one array for all that a rule reads of a synapse: AT_ONCE values of the first, then as many of the second.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a value and another one that arrives become: their sum, maximum, minimum or product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from event_ops.kernels.numba_cpu.jit import njit

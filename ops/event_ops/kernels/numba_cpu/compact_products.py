@@ -3,8 +3,6 @@
 Blocks are equal parts of the columns, each with words of its own; parts are the work of a thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 A sort is no loop along rows with a term; and todense clears a row just before it adds to it, in the cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products of a CSR matrix on the CPU: loops along its rows or over its entries, each with a term."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

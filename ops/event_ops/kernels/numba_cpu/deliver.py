@@ -3,8 +3,6 @@
 `ends` says where the entries of each row are, of a CSR matrix and of rows of equal length: see access.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

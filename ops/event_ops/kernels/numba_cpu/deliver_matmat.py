@@ -1,7 +1,5 @@
 """Scattering along the rows of a sparse matrix where a matrix of events has active ones."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products of a dense matrix with events: only the rows or columns of the active ones, if they are few."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A part of the weights stays in the cache while the vectors take their turns; a s
 Vectors lie in rows, as `vmap` over vectors has them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Visiting the entries of a dense matrix, laid flat row by row, whose row or column is active."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Products of an ELLPACK matrix on the CPU: the loops of CSR, along rows of equal length."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -5,8 +5,6 @@ neurons which they also step: to read what another processor wrote, and to write
 takes several times as long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Active events in whatever form they are given: their ids, their values, and lookups by neuron."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

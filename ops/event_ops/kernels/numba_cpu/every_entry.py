@@ -3,8 +3,6 @@
 The rows of two operators are written here: of sampled products, and of rows that are scaled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

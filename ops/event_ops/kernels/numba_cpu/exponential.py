@@ -1,7 +1,5 @@
 """exp, expm1 and tanh for loops that are to vectorise, which calls into a library keep from it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Final

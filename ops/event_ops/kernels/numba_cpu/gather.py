@@ -5,8 +5,6 @@ instructions take longer on many processors. All else has four sums, so that no 
 before.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Active rows of a history, the events of the last steps: row i * slots + d is neuron i, d steps ago."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How the catalog's Numba kernels are compiled: `njit`, flags, instructions of LLVM, and the thread count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any

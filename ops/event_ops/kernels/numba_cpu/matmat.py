@@ -1,7 +1,5 @@
 """Products of a sparse matrix with a dense one: a block of columns at a time, held in registers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

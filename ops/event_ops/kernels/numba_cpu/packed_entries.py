@@ -4,8 +4,6 @@ WIDTH words are taken apart at once, and one comparison tells whether all their 
 columns point at is loaded one by one into a SIMD value: that takes less time than a gather instruction.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Packed events, where bit i % 32 of word i // 32 is event i: written from flags and read, 64 at once."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

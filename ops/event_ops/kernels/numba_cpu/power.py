@@ -1,7 +1,5 @@
 """x**y for loops that are to vectorise, which a call into the mathematical library keeps from it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Asking for memory before it is needed: no processor predicts which rows the next spikes point at."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -5,8 +5,6 @@ y[i] = sum of times(weight (i, j), x[j]) over the entries of row i, or for the t
 of numbers, for all of which an entry is generated once.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import cache, partial

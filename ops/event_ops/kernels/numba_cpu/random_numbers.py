@@ -1,7 +1,5 @@
 """Philox2x32-10 and lookups in alias tables for Numba kernels: see kernels/reference/random_numbers.py."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -5,8 +5,6 @@ waits for another, and there are no private sums. Every thread reads the delays 
 time; in a row that is in the order of its delays it skips the blocks of other threads.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

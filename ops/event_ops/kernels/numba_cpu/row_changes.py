@@ -3,8 +3,6 @@
 Each row is passed twice, and what the second pass writes depends on all of the first: no term of an entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final

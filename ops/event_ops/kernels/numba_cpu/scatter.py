@@ -1,7 +1,5 @@
 """Updates where indices point: how an index becomes a place, and the loop that adds or compares there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A kernel that sums rows of a matrix keeps its sum in registers with them. LLVM s
 processor lacks; a complex number takes two lanes, its real and its imaginary part.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

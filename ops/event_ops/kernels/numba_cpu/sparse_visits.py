@@ -1,7 +1,5 @@
 """Visiting the entries of a sparse matrix whose row is active: of a CSR matrix, or of its transpose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

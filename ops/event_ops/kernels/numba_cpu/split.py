@@ -3,8 +3,6 @@
 The kernels themselves ask for the thread count, so that the one that a user sets is in force.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -4,8 +4,6 @@ A loop that adds to an array which is an output vectorises behind comparisons of
 reads, at every turn of the loop around it; one that adds to such an array needs none.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A position that is known to be inside of an array is an np.uint64 there: of a si
 whether it counts from the end.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The first argument that is updated and y are the same memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -3,8 +3,6 @@
 A thread has one element of the updates, or of ascending ones a run, which it combines first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

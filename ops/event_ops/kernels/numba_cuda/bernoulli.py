@@ -3,8 +3,6 @@
 A warp generates a row, 32 draws of its stream at a time: the columns of entries are a prefix sum of gaps.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

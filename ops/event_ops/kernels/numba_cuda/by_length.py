@@ -5,8 +5,6 @@ after the others by a warp or by the whole block. Where a row begins and ends al
 which of its entries, so that it is added up in the same order at every call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """How a number and another one that arrives become one: in registers, and atomically where threads meet."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products with a matrix of words on a GPU: as many threads per row as suit its length."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CSR to CSC on a GPU, where XLA sorts; CSR to dense by a few threads for each row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -6,8 +6,6 @@ the entries of that row for the active ones. If these are few, each lane has an 
 column, so that a warp adds to neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@ A block reads some events and notes the rows of active ones; its threads, in tea
 fewer rows, the larger the teams.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple, Self
 

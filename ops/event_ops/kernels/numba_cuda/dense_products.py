@@ -4,8 +4,6 @@ Times a vector, a block notes the active events of a tile first. Times a matrix,
 events and weights; a block has 32 outputs of 32 vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Products of an ELLPACK matrix on a GPU: the loops of CSR, along rows of equal length."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

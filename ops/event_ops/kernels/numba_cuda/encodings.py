@@ -5,8 +5,6 @@ of a part begin: each block sums those of the parts before its own, so that no b
 third launch is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

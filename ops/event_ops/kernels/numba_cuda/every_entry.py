@@ -1,7 +1,5 @@
 """One pass over the entries of a CSR matrix on a GPU, each of which is written: rows stay together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

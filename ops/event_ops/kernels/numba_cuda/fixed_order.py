@@ -1,7 +1,5 @@
 """Sums in a fixed order on a GPU: entries are sorted first, where atomics would add them in any order."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ turn, and add the rows of their events. Lists of spike ids begin with the active
 in different blocks.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Uniform and normal numbers on a GPU, a neuron at a time: see kernels/reference/noise.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final

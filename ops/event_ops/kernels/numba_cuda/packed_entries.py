@@ -1,7 +1,5 @@
 """Rows of a CSR matrix whose entries are words of 32 or 16 bits, by as many threads as suit their length."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

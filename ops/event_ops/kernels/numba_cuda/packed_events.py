@@ -1,7 +1,5 @@
 """Events to bits and back: a thread has a word of 32 events, a warp has 32 words in a row."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

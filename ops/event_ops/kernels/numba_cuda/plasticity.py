@@ -1,7 +1,5 @@
 """Weights of neurons that spiked: a block notes the spikes among its neurons, and warps share their rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -4,8 +4,6 @@ Times a vector, each lane adds the entries that it found. Times a matrix, lanes 
 them round, so that a row is generated once for all columns: then each lane has a column of the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final

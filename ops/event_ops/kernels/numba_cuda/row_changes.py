@@ -1,7 +1,5 @@
 """Changes of the rows of a CSR matrix on a GPU, in place: a warp normalises a row, a thread rewires one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final

@@ -3,8 +3,6 @@
 One device function gives the entries of a row in its format, another what an entry contributes.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Updates where indices point: how an index becomes a place, and the kernel that adds or compares there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

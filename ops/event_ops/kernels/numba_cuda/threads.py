@@ -1,7 +1,5 @@
 """Threads of a GPU: how many are launched, and what those of a warp or a block find out together."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -4,8 +4,6 @@ Columns are in tiles of `width`. An element, which threads take together, is a t
 threads reads another entry of the row, in whole sectors, and they hand them round by shuffles.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

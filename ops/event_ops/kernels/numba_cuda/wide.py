@@ -4,8 +4,6 @@ A warp asks for 512 bytes by one, where elements of 4 bytes alone ask for 128: a
 quarter of the requests, and each thread waits for four times as many bytes at once.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrivals through synapses, most with delays, in pure JAX: definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ where how is "add", "max", "min" or "mul", a negative index counts from the end 
 are promised to ascend if `ascending`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final

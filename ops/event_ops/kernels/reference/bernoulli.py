@@ -5,8 +5,6 @@ chooses, through the table of `gap_table`, how many columns are skipped before t
 the entry's random weight. All of it is integers, so that every backend generates the same matrix.
 """
 
-from __future__ import annotations
-
 import functools
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Products with a matrix of words in pure JAX: their definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

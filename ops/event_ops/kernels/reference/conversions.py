@@ -1,7 +1,5 @@
 """CSR matrices as CSC and as dense arrays, in pure JAX: a stable sort, and a scatter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products of a CSR matrix in pure JAX: definitions, as sums of a term for each entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

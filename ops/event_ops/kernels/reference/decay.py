@@ -1,7 +1,5 @@
 """Decay factors of one step, which are constants of the compiled code if their parameters are."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Products of a dense matrix with events in pure JAX: the definition of the dense operators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products of an ELLPACK matrix in pure JAX: definitions, as sums of a term for each entry."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Encodings of events in pure JAX: flags as bits and back, and flags as ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

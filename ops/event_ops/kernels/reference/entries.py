@@ -1,7 +1,5 @@
 """Entries of a CSR matrix in pure JAX: the row and column of each, for references and weight gradients."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

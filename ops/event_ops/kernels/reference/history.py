@@ -1,7 +1,5 @@
 """Histories: the events of the last steps, one row for each, in a ring."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """How conductances move a membrane in a step."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -1,7 +1,5 @@
 """What a reduction begins with: the value that changes no other one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

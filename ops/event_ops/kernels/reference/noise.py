@@ -18,8 +18,6 @@ Source: Cheung et al., "Hardware generation of arbitrary random number distribut
 distributions via the inversion method", IEEE Transactions on VLSI Systems 15(8), 2007.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from itertools import pairwise

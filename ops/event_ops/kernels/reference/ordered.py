@@ -1,7 +1,5 @@
 """Floats as integers: their bits, and keys of the same order, whose maxima and minima are native atomics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

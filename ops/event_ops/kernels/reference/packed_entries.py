@@ -1,7 +1,5 @@
 """Entries of a matrix as words: a column, and in words of 32 bits above it a signed code of the weight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Weights that change at spikes: their checks, their bounds, and pair-based STDP, in pure JAX."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -14,8 +14,6 @@ as above, from two streams of its own; the whole part has those of tables, so th
 number finds the word of its table.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """Products with a Bernoulli random matrix in pure JAX: the definition of the procedural operators."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import partial

@@ -10,8 +10,6 @@ https://doi.org/10.1145/2063384.2063405; Vose, "A linear algorithm for generatin
 distribution", IEEE Transactions on Software Engineering 17(9), 1991, in integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

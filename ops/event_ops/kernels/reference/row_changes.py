@@ -1,7 +1,5 @@
 """Changes of the rows of a CSR matrix in pure JAX: weights that are normalised, synapses that move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

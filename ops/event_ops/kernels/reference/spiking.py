@@ -1,7 +1,5 @@
 """The spike of a neuron: a threshold crossing, and the derivative that a surrogate gives it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any
