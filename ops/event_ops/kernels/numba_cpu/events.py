@@ -108,7 +108,7 @@ def values_of(events: Any, y: Any) -> Any:
 
 def have_values(events: Any) -> bool:
     """Return whether an array of events, or its type, has numbers or counts: no flags, ids or bits."""
-    return dtype_of(events) not in (bool, np.int32, np.uint32)
+    return str(dtype_of(events)) not in ("bool", "int32", "uint32")
 
 
 class Recent(NamedTuple):

@@ -57,7 +57,8 @@ def by_type(choose: Any = None, *, in_python: Any = None, **options: Any) -> Any
     def chosen(*arguments: Any) -> Any:
         return (in_python or choose(*arguments))(*arguments)
 
-    overload(chosen, strict=False, jit_options=options)(choose)
+    jit_options: Any = options  # of which the declared ones are not all
+    overload(chosen, strict=False, jit_options=jit_options)(choose)
     return chosen
 
 

@@ -21,21 +21,33 @@ BITS = 32
 
 
 @cuda.jit(device=True)
-def of_bits(word: Any, position: Any, _rows: Any) -> Any:
+def any_active(word: Any, _rows: Any) -> Any:
+    """Return whether an event is active in a word of bits, a flag or a number."""
+    return is_active(word)
+
+
+@cuda.jit(device=True)
+def is_row(word: Any, rows: Any) -> Any:
+    """Return whether a spike id is that of a neuron, and not padding."""
+    return place(word, rows) >= 0
+
+
+@cuda.jit(device=True)
+def of_bits(word: Any, position: Any) -> Any:
     """Return the active events in a word of bits, as bits, the neuron of the first bit, and their value."""
     return np.uint32(word), position * BITS, 1
 
 
 @cuda.jit(device=True)
-def of_id(word: Any, _position: Any, rows: Any) -> Any:
-    """Return one bit for a spike id unless it is padding, the neuron that it names, and 1."""
-    return np.uint32(place(word, rows) >= 0), np.int64(word), 1
+def of_id(word: Any, _position: Any) -> Any:
+    """Return one bit, the neuron that a spike id names, and 1."""
+    return np.uint32(1), np.int64(word), 1
 
 
 @cuda.jit(device=True)
-def of_value(word: Any, position: Any, _rows: Any) -> Any:
-    """Return one bit for a flag or a number that is active, its neuron, and its value."""
-    return np.uint32(is_active(word)), position, word
+def of_value(word: Any, position: Any) -> Any:
+    """Return one bit, the neuron of an active flag or number, and its value."""
+    return np.uint32(1), position, word
 
 
 ENCODINGS = {np.dtype(np.uint32): of_bits, np.dtype(np.int32): of_id}
@@ -49,6 +61,7 @@ def make_recent_delivery(least: int, events_in: Any, add_row: Any) -> Any:
     `width` columns of a part from its first on. `across` blocks share a slot, and each reads `span` words.
     """
     are_listed = events_in is of_id  # the active words come first
+    is_known = is_row if are_listed else any_active
 
     @cuda.jit
     def deliver_recent(
@@ -61,11 +74,7 @@ def make_recent_delivery(least: int, events_in: Any, add_row: Any) -> Any:
         thread, found = cuda.threadIdx.x, np.int32(-1)
         step_of, own = np.uint64(cuda.blockIdx.x // across), cuda.blockIdx.x % across
         position = own + thread * across if are_listed else own * span + thread
-        if (
-            thread < span
-            and position < length
-            and events_in(history[step_of, np.uint64(position)], position, rows)[0]
-        ):
+        if thread < span and position < length and is_known(history[step_of, np.uint64(position)], rows):
             found = np.int32(position)
         active, now = note(found, noted, count), slot_now(slot, slots)
         team = team_for(active, least)
@@ -73,7 +82,7 @@ def make_recent_delivery(least: int, events_in: Any, add_row: Any) -> Any:
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team
         for place_of_word in range(thread // team, active, BLOCK // team):
             word = noted[place_of_word]
-            events, neuron, number = events_in(history[step_of, np.uint64(word)], word, rows)
+            events, neuron, number = events_in(history[step_of, np.uint64(word)], word)
             value = y.dtype.type(number)
             while events:
                 i = neuron + cuda.ffs(events) - 1
