@@ -95,7 +95,7 @@ def run_module(session: nox.Session, name: str, *extras: str, **options: Any) ->
 
 
 def shared_libraries(session: nox.Session) -> str:
-    """Return where pip puts shared libraries, such as TBB, which Numba looks for in the system alone."""
+    """Return where pip puts shared libraries: TBB is one that Numba looks for in the system alone."""
     return str(Path(session.virtualenv.location).resolve() / "lib")
 
 

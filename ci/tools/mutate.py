@@ -70,7 +70,7 @@ def configure(copy: Path, target: str, timeout: float) -> Path:
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """Return the environment of tests in the copy, in which a run reads what the last one compiled."""
+    """Return the environment of tests in the copy, in which a run reads kernels of the run before."""
     kept = copy.parent
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(str(copy / part) for part in (BRIDGE, "ops", "harness")),

@@ -1,4 +1,7 @@
-"""MKL's sparse products, of SciPy's matrices."""
+"""MKL's sparse products, of SciPy's matrices.
+
+`nox -s bench` sets MKL_RT: sparse_dot_mkl looks for MKL in the system, not where pip puts it.
+"""
 
 from typing import Final
 
