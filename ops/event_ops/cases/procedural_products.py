@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, Wrong, benchmark, changes_to
+from event_ops.cases import (
+    Arguments,
+    Case,
+    InvalidCall,
+    OperatorCases,
+    Rounding,
+    Wrong,
+    benchmark,
+    changes_to,
+)
 from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Make, Shape, drawn
 from event_ops.cases.operations import each_term, generated_product

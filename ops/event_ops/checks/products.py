@@ -20,6 +20,7 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.csr import (
     check_csr,
+    check_ell,
     check_event_vector,
     check_events,
     check_operand,
@@ -28,7 +29,6 @@ from event_ops.checks.csr import (
     places_of,
     readable,
 )
-from event_ops.checks.ell import check_ell
 from event_ops.checks.packed_entries import check_words, scale_of
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
 from ffi_bridge import XLACustomKernel
