@@ -16,6 +16,7 @@ from event_ops.checks.values import check_values, checkify_values
 from event_ops.kernels.reference.entries import ell_as_csr
 from event_ops.sparse import convert, ell_convert
 from event_ops.sparse.csr import CSR
+from event_ops.sparse.events import Events
 from event_ops.sparse.matrix import Matrix, register_format
 
 LEAVES = ("data", "indices", "by_column")
