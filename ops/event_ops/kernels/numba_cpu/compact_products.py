@@ -92,7 +92,7 @@ def DELIVER(large: bool) -> Any:
         blocks, ids = indptr.shape[0], ids_of(events, indptr.shape[1] - 1)
         ends = entries_up_to(indptr[0], ids) if large else ids
         work = blocks * ends[ids.size] if large else 0
-        parts = parts_for(work, y.size)
+        parts = parts_for(work, y.size) if large else 1
         if not large or work < MIN_PARALLEL or parts == 1:
             for block in range(blocks):
                 add_block(entries, indptr, scale, events, ids, y, block)
