@@ -26,7 +26,7 @@ def copy(tmp_path):
     unwanted = shutil.ignore_patterns("__pycache__")
     for part in ("ops/event_ops", "ops/tests"):
         shutil.copytree(ROOT / part, root / part, ignore=unwanted)
-    for name in ("catalog_operators.py", "test_catalog.py"):
+    for name in ("catalog_operators.py", "reviewed.py", "test_catalog.py"):
         (root / "harness/conformance").mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(__file__).with_name(name), root / "harness/conformance")
     for part in ("pyproject.toml", "conftest.py"):
