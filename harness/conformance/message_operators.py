@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import CSR, ELL, gsddmm, gspmm
-from event_ops.cases import Arguments, Case, InvalidCall, Rounding, changes_to
+from event_ops.cases import Arguments, Case, Rounding, changes_to
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.discover import Operator
 from event_ops.kernels.oracle import csr_entries, wide
@@ -104,10 +104,10 @@ _wrong = changes_to(
     shape=(2, 2), storage="csr",
 )  # fmt: skip
 _WRONG = (
-    InvalidCall("reduce", _wrong(reduce="median"), ValueError, "reduce is 'median'; expected 'sum' or"),
-    InvalidCall("short", _wrong(x_src=_X[:1]), ValueError, r"x_src has shape \(1, 1\); expected a number"),
-    InvalidCall("mixed", _wrong(x_src=_X.astype(np.float16)), TypeError, "expected one dtype"),
-    InvalidCall("integer", _wrong(x_dst=_X.astype(np.int32)), TypeError, "x_dst has dtype int32"),
+    _wrong("reduce", ValueError, "reduce is 'median'; expected 'sum' or", reduce="median"),
+    _wrong("short", ValueError, r"x_src has shape \(1, 1\); expected a number", x_src=_X[:1]),
+    _wrong("mixed", TypeError, "expected one dtype", x_src=_X.astype(np.float16)),
+    _wrong("integer", TypeError, "x_dst has dtype int32", x_dst=_X.astype(np.int32)),
 )
 
 _DTYPES = "float32", "float64"
