@@ -9,8 +9,10 @@ import jax
 from jax.typing import ArrayLike
 
 from event_ops.catalog.csr_normalize.op import csr_normalize
+from event_ops.catalog.stdp_on_post.op import of_synapse as potentiated
+from event_ops.catalog.stdp_on_pre.op import of_synapse as depressed
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
-from event_ops.kernels.reference.plasticity import check_trace, depressed, potentiated, rate_and_bounds
+from event_ops.kernels.reference.plasticity import check_trace, rate_and_bounds
 from event_ops.plasticity.apply_rule import applied
 from event_ops.plasticity.emit import COLUMNS, ROWS
 

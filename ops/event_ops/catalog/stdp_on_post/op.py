@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 from jax.typing import ArrayLike
 
@@ -10,7 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.kernels.reference.plasticity import check_trace, check_weights, potentiated, rate_and_bounds
+from event_ops.kernels.reference.plasticity import bounded, check_trace, check_weights, rate_and_bounds
 from event_ops.plasticity.apply_rule import applied, define_rule_kernel
 from event_ops.plasticity.emit import COLUMNS
 
@@ -76,8 +78,13 @@ def stdp_on_post(
     variables = {"x_pre": x_pre, "A_plus": rate, "w_min": low, "w_max": high}
     structure = rows, indptr, permutation
     return applied(
-        COLUMNS, potentiated, w, structure, spikes_post, w.shape, shape, 1, variables, backend, kernel
+        COLUMNS, of_synapse, w, structure, spikes_post, w.shape, shape, 1, variables, backend, kernel
     )
+
+
+def of_synapse(w: Any, *, x_pre: Any, A_plus: Any, w_min: Any, w_max: Any, spike_post: Any = 1) -> Any:
+    """Return w + A_plus * spike_post * x_pre, within the bounds."""
+    return bounded(w + A_plus * spike_post * x_pre, w_min, w_max)
 
 
 kernel = define_rule_kernel("stdp_on_post")

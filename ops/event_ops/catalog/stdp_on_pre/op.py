@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 from jax.typing import ArrayLike
 
@@ -10,7 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.kernels.reference.plasticity import check_trace, check_weights, depressed, rate_and_bounds
+from event_ops.kernels.reference.plasticity import bounded, check_trace, check_weights, rate_and_bounds
 from event_ops.plasticity.apply_rule import applied, define_rule_kernel
 from event_ops.plasticity.emit import ROWS
 
@@ -72,8 +74,13 @@ def stdp_on_pre(
     rate, low, high = rate_and_bounds(w, "A_minus", A_minus, w_min, w_max)
     variables = {"x_post": x_post, "A_minus": rate, "w_min": low, "w_max": high}
     return applied(
-        ROWS, depressed, w, (indices, indptr), spikes_pre, w.shape, shape, 0, variables, backend, kernel
+        ROWS, of_synapse, w, (indices, indptr), spikes_pre, w.shape, shape, 0, variables, backend, kernel
     )
+
+
+def of_synapse(w: Any, *, x_post: Any, A_minus: Any, w_min: Any, w_max: Any, spike_pre: Any = 1) -> Any:
+    """Return w - A_minus * spike_pre * x_post, within the bounds."""
+    return bounded(w - A_minus * spike_pre * x_post, w_min, w_max)
 
 
 kernel = define_rule_kernel("stdp_on_pre")

@@ -68,13 +68,3 @@ def bounded(w: jax.Array, w_min: jax.Array, w_max: jax.Array) -> jax.Array:
     """Return the nearest value in [w_min, w_max]; one that is clipped follows its bound alone."""
     above = jnp.where(w < w_min, w_min, w)
     return jnp.where(above > w_max, w_max, above)
-
-
-def depressed(w: Any, *, x_post: Any, A_minus: Any, w_min: Any, w_max: Any, spike_pre: Any = 1) -> Any:
-    """Return w - A_minus * spike_pre * x_post, within the bounds."""
-    return bounded(w - A_minus * spike_pre * x_post, w_min, w_max)
-
-
-def potentiated(w: Any, *, x_pre: Any, A_plus: Any, w_min: Any, w_max: Any, spike_post: Any = 1) -> Any:
-    """Return w + A_plus * spike_post * x_pre, within the bounds."""
-    return bounded(w + A_plus * spike_post * x_pre, w_min, w_max)
