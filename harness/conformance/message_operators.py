@@ -3,8 +3,6 @@
 `pytest --operators message_operators`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -3,8 +3,6 @@
 `pytest --operators neuron_operators`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls of the operators that take the keyword `deterministic`, on inputs whose sums depend on the order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

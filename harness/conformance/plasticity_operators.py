@@ -3,8 +3,6 @@
 `pytest --operators plasticity_operators`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -4,8 +4,6 @@ KIND is a kind of callback. Kernels come before, after and between callbacks, se
 jits, in a scan and in several Python threads; nothing is waited for until all calls have been made.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any, Final

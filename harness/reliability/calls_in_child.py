@@ -3,8 +3,6 @@
 Every result is compared. Prints Numba's threading layer, and how many calls there were.
 """
 
-from __future__ import annotations
-
 import sys
 
 import jax

@@ -1,7 +1,5 @@
 """Programs beside this file, each in a process of its own: a crash or a hang there is a failure here."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

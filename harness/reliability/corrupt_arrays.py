@@ -1,7 +1,5 @@
 """Arrays with corrupt structure, drawn by hypothesis: what decides which program runs is drawn from few."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

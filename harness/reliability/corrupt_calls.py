@@ -3,8 +3,6 @@
 Sizes come from a small pool, so that thousands of calls run few compiled programs.
 """
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ An entry counts if indptr spans it and its column is in range; `k` are those ent
 they are. The definitions know no kernel and no reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Calls that fail, and how many bytes they leave in memory: `python failing_in_child.py KERNEL WAY CALLS`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any, Final

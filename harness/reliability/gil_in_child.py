@@ -3,8 +3,6 @@
 Prints it as a part of the time that the kernel took.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

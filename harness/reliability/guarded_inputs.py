@@ -1,7 +1,5 @@
 """Arrays beside memory that nobody may touch: who reads past their end, or before their start, dies."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 

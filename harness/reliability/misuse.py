@@ -1,7 +1,5 @@
 """One wrong thing that a program can do, and how it has to end."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

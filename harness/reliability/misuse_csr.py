@@ -5,8 +5,6 @@ goes beyond the entries, the result is not defined, and stays within the arrays.
 too: a kernel that left its arrays would raise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final

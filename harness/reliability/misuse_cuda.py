@@ -4,8 +4,6 @@ There an access out of bounds and a loop without an end make the call fail; a re
 itself. At an exception of Python a thread ends, on both.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

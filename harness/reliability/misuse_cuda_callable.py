@@ -1,7 +1,5 @@
 """Misuse of `numba_cuda_callable`, on the emulated GPU: what cannot be recorded, wrong launches."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable

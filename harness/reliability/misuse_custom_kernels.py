@@ -1,7 +1,5 @@
 """Misuse of `XLACustomKernel`: backends that lie, rules that do not fit, arguments that cannot be static."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any, Final

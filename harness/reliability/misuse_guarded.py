@@ -1,7 +1,5 @@
 """Kernels that leave their arrays, compiled to look at every index, or between canaries in the debug mode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ A line says that one begins, and another what came of it: where the process dies
 the culprit's.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Misuse of what `numba_kernel` returns: numbers of inputs, dtypes, aliases, what is no array."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

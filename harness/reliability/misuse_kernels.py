@@ -1,7 +1,5 @@
 """Misuse of `numba_kernel`: what is no kernel, wrong outs, wrong options, kernels that cannot be."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """CUDA kernels where no GPU can be seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parallel kernels on a machine without libgomp and TBB: Numba takes `workqueue` there, without a word."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Every invalid call that an operator documents, with known arrays and with traced ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels that raise, called in every way: what arrives is a JAX error, and the next call is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`jax.vmap` of `numba_kernel`: every method, inputs with and without the axis, up to three levels deep."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import reduce

@@ -1,7 +1,5 @@
 """Misuse of `warp_kernel` on the CPU: wrong numbers, ranks, dtypes, launches and outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Misuse of `warp_callable` on the CPU: what cannot be recorded, launches and temporaries that do not fit."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Parallel kernels beside the `workqueue` layer of Numba, which no two threads may enter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final

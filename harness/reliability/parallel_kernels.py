@@ -1,7 +1,5 @@
 """Kernels with parallel regions of every kind, and programs that enter them from many threads at once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Kernels that raise where x is negative, and the programs around them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """How much of this process is in memory."""
 
-from __future__ import annotations
-
 import gc
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels in processes that are spawned after first use in their parent, which goes on using them."""
 
-from __future__ import annotations
-
 import multiprocessing
 
 import jax

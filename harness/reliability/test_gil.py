@@ -1,7 +1,5 @@
 """A kernel holds no GIL: Python threads go on while it runs."""
 
-from __future__ import annotations
-
 import pytest
 from child_processes import succeed
 

@@ -1,7 +1,5 @@
 """What a kernel raises arrives as a JAX error on every path: its name, the exception's type, its message."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

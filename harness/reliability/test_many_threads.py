@@ -1,7 +1,5 @@
 """Many Python threads call jitted kernels, serial and parallel, whichever threading layer Numba has."""
 
-from __future__ import annotations
-
 import pytest
 from child_processes import succeed
 

@@ -4,8 +4,6 @@ A chapter of the catalogue is a module `misuse_*.py`. Its cases run in one child
 rest goes on in a new one. The slow form gives every case a process of its own.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence

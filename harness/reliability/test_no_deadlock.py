@@ -1,7 +1,5 @@
 """Kernels beside Python callbacks of every kind, and in spawned processes: no program hangs."""
 
-from __future__ import annotations
-
 import pytest
 from child_processes import succeed
 

@@ -1,7 +1,5 @@
 """`tune`: which rows follow from which times, what is measured, and that the bridge obeys what is written."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

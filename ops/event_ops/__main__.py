@@ -1,7 +1,5 @@
 """`python -m event_ops`: every operator, its backends, and which of them would run here."""
 
-from __future__ import annotations
-
 import jax
 
 import event_ops

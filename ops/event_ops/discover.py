@@ -1,7 +1,5 @@
 """Find the operators: a folder in the catalog is an operator, and nothing else lists them."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """`import event_ops.flax` lets `flax.serialization` write and read sparse matrices; it needs Flax."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ Each is a value: hashable, compared by its parameters, the same in every jit. A 
 as well, if it is hashable and maps an array x to dS/dx, elementwise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 

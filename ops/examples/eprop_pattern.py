@@ -14,8 +14,6 @@ Source: Bellec et al. (2020), Nat. Commun. 11, 3625; the task with these paramet
 program ``tutorial_pattern_generation.py``, but that the rate is that of the trial before.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from typing import Any, NamedTuple

@@ -14,8 +14,6 @@ Source: Izhikevich (2007), Cereb. Cortex 17, 2443-2452; Frémaux and Gerstner (2
 Circuits 9, 85.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What runs on this machine's CPU, as pytest parameters."""
 
-from __future__ import annotations
-
 import pytest
 
 from event_ops.discover import operators

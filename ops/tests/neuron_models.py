@@ -1,7 +1,5 @@
 """Neurons whose equations no formula solves: a step of the catalog, and the slopes that it integrates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The tuning tables in the package: every operator reads them, and they say what can be obeyed."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 from pathlib import Path

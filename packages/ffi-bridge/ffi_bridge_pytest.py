@@ -3,8 +3,6 @@
 It lies outside of the package, so that pytest loads neither JAX nor Numba where nobody asks for it.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """axpy on the CPU: one vectorised pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`axpy` in pure JAX: its definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

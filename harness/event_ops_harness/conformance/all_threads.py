@@ -1,7 +1,5 @@
 """Choose the kernels for all threads on inputs of any size; operators choose them for large inputs only."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

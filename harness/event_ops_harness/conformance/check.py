@@ -1,7 +1,5 @@
 """Check cells from Python."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The command of pytest with the plugins of this project, also where no distribution is installed."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import sys
 from typing import Final

@@ -1,7 +1,5 @@
 """Compare two results, and say where and how they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Check derivatives: against finite differences, forward against reverse, under vmap and remat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Check that inactive events hide NaN, also in derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

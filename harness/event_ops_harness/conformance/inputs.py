@@ -1,7 +1,5 @@
 """Check inputs: invalid calls are refused as documented, and no kernel leaves its arrays."""
 
-from __future__ import annotations
-
 import re
 
 import jax

@@ -1,7 +1,5 @@
 """Look at an operator below its rules: at the functions of its backends, and the kernels that they call."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

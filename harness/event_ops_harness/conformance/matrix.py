@@ -1,7 +1,5 @@
 """Merge the outcomes of all rows of the matrix into one file."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

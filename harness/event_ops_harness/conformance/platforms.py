@@ -1,7 +1,5 @@
 """Tell where cells are checked: on JAX's CPU, on a GPU, or on a GPU that JAX's CPU emulates."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import asdict, replace

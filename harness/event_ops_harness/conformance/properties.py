@@ -1,7 +1,5 @@
 """List the properties, and make the cells of the matrix: operator x backend x case x dtype x property."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """Report a run: one outcome for each cell, as text, as JSON, as a table."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ gamma_n = n u / (1 - n u) bounds what adding n products does, in any order, rela
 magnitudes; u = eps / 2 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Select the cases on which a property is checked: all, or as few as exercise it."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

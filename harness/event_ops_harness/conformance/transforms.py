@@ -1,7 +1,5 @@
 """Check transforms against calling the operator one by one."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable, Sequence

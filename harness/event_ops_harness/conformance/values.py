@@ -1,7 +1,5 @@
 """Check values against the oracle, in every mode of execution, on every call, in every element."""
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import threading

@@ -1,7 +1,5 @@
 """Check the cells that another process asks for; `processes` starts this program."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import socket

@@ -5,8 +5,6 @@ and their default on a CPU; `python -m event_ops.brainevent program.py` runs a p
 0.2 or 0.3, which the extra `event-ops[brainevent]` installs.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`python -m event_ops.brainevent program.py ...` runs a program of BrainEvent's on this catalog."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 

@@ -4,8 +4,6 @@ Each function takes the operator that serves a primitive, the primitive's parame
 returns its results. BrainEvent's scratch arrays pass through.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import jax

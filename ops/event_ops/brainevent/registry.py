@@ -1,7 +1,5 @@
 """BrainEvent's registry of primitives, by its public names alone, and a backend of ours in it."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """List BrainEvent's primitives that the catalog serves, by name, and the reasons why it leaves the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Cases, named inputs of an operator, and mistakes, named wrong calls, which tests and benchmarks share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Cases of the operators that combine updates at places: scatters into a target, and segments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

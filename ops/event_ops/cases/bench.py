@@ -10,8 +10,6 @@ too. A sum begins with 0, so that each of its terms is added. Nothing counts for
 out of range, for positions, ids and bits, and for what follows from parameters alone, such as exp(-dt / tau).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace

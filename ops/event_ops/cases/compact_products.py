@@ -1,7 +1,5 @@
 """Cases of the products with a matrix of words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

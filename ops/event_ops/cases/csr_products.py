@@ -1,7 +1,5 @@
 """Cases of products with a CSR matrix: draws that siblings share, and calls that are wrong in the matrix."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases of products of a dense matrix with events."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

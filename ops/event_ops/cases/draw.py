@@ -1,7 +1,5 @@
 """Inputs of a case, drawn from a generator: `@drawn` makes a `Case.make` of a function of a `Draw`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, NamedTuple, ParamSpec

@@ -1,7 +1,5 @@
 """Cases of the products of an ELLPACK matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases of the operators that change the encoding of events: flags, bits and ids."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from event_ops.cases import EXACT, Arguments, Case, OperatorCases, benchmark, changes_to

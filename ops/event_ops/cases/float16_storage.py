@@ -1,7 +1,5 @@
 """Weights of 16 bits in cases: the same inputs, with the weights rounded."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 
 from event_ops.cases import Arguments

@@ -1,7 +1,5 @@
 """Draw histories in every encoding, make wrong calls with them, and count their bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from event_ops.cases import InvalidCall, Wrong

@@ -1,7 +1,5 @@
 """Matrices for cases as NumPy arrays: words of entries, numbers, indices that are led astray."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

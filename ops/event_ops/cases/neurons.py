@@ -1,7 +1,5 @@
 """Cases of neurons: populations drawn at random, the cases that every neuron has, and its wrong calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

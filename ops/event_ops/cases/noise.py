@@ -1,7 +1,5 @@
 """Cases of the operators that add random numbers: `normal_input` and `uniform_input`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Count the operations of products, sums at places and steps of neurons, for `Bench.operations`."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases of products with a generated matrix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Cases of pair-based STDP: at presynaptic spikes, and at postsynaptic ones by the transpose's structure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The operators: one folder each, found by `event_ops.discover`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

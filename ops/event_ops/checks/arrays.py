@@ -1,7 +1,5 @@
 """Check shapes, dtypes and signs of arrays; errors name the given, the expected and the remedy."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any

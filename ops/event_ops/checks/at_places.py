@@ -1,7 +1,5 @@
 """Check the arguments of scatters and of reductions of segments, and call their kernels."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from math import prod

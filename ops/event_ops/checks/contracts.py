@@ -1,7 +1,5 @@
 """The rules that a `contract` declares for the arguments of an operator, for example `indices=columns`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

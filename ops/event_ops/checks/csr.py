@@ -1,7 +1,5 @@
 """Check the arguments of products with CSR and ELLPACK matrices: structure, operand, events, weights."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any, cast

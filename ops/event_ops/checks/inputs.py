@@ -4,8 +4,6 @@
 NumPy's, and go to the program of the operator together; shapes are changed for all arrays at once.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any

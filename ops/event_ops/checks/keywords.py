@@ -1,7 +1,5 @@
 """The keywords that operators share: `mode`, for indices out of range, and `initial`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Check the arguments of neuron operators: method, state, parameters."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any

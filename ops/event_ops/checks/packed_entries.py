@@ -3,8 +3,6 @@
 A word of 32 bits holds both; one of 16 bits, a narrow one, only a column, and its code is 1.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import jax

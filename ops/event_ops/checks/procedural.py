@@ -1,7 +1,5 @@
 """Check the arguments of procedural operators: probability, seed, parameters of the weights, sizes."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any
 

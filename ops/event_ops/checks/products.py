@@ -1,7 +1,5 @@
 """Check the arguments of products with a matrix, in whatever storage, and call their kernels."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

@@ -1,7 +1,5 @@
 """Ring buffers of pending input: check delays and slots, and find the slot in which a delay ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

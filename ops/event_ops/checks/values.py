@@ -4,8 +4,6 @@
 process. What an argument must hold is declared once for each operator, by `contract` above its function.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

@@ -1,7 +1,5 @@
 """Errors of code that needs a value where there is none, as `np.exp(V)` and `if V > 0`, with a remedy."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 import math

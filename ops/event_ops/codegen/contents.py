@@ -4,8 +4,6 @@ Of two functions with equal contents the same is traced. Values that can change 
 function that reads a dictionary or an object is traced each time.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import dis
 import functools

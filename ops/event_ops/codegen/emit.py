@@ -1,7 +1,5 @@
 """A function of scalars as source of Python, which Numba or Warp compiles."""
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Iterable, Sequence
 from hashlib import sha256

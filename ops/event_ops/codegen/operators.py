@@ -1,7 +1,5 @@
 """Operators of functions of scalars: their backends, and a term of one element as a loop over arrays."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final

@@ -7,8 +7,6 @@ nothing, {unsigned} is the dtype of integers without a sign, {last} the number o
 {bits} is a dtype of the other kind and as wide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

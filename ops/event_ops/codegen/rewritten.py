@@ -1,7 +1,5 @@
 """Primitives that kernels have no expression for, as functions of primitives that they have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

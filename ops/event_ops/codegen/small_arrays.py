@@ -1,7 +1,5 @@
 """Arrays of a few elements in a function of scalars, like a table: each element by itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import reduce

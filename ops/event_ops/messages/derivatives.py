@@ -5,8 +5,6 @@ entries by the same visit, those at columns by a visit of the transpose. The rul
 derivatives, too.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """A pass as lines of Python: where a kernel reads the inputs of a message, and how it combines results."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Final

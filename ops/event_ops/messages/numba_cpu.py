@@ -1,7 +1,5 @@
 """A pass on the CPU: rows in parallel, features innermost, where they vectorise, four entries at a time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A pass on a GPU: a thread for each row and feature; neighbours read neighbouring features."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Inputs of a message: places, told by their names, and features, as axes that arrays have or lack."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Sequence

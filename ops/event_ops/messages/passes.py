@@ -1,7 +1,5 @@
 """`Pass`, the computation in one visit of all entries of a matrix: an operator, and its batching rule."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final

@@ -4,8 +4,6 @@ The factor of a product is that of all other messages, by division. So that none
 way, messages that are 0, infinite or NaN are counted instead, and exponents are summed apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final

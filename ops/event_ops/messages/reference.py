@@ -1,7 +1,5 @@
 """A pass in pure JAX, the definition: gather the inputs of messages, compute them, reduce them by row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

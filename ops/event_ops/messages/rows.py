@@ -1,7 +1,5 @@
 """The entries of rows as lines for Numba: four messages at a time, combined before they are added."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Where the edges of a graph are: the entries of a matrix of any storage, as arrays of a CSR matrix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Results that go to entries are sums over the features that they lack, so that a 
 of one kind are one kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

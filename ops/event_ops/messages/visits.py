@@ -1,7 +1,5 @@
 """Visits: passes with a message that is made of a given one, like its derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A step of neuron i as lines of Python, for kernels whose arrays of states are changed in place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Increments: how much a reset adds to states, as `w + b` does, with a derivative through the spike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import jax

@@ -1,7 +1,5 @@
 """A step of a neuron model on the CPU: one pass without branches, which vectorises."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A step of a neuron model on a GPU: each thread reads and writes the states of a few neurons once."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any

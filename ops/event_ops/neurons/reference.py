@@ -1,7 +1,5 @@
 """A step of a neuron model in pure JAX: the definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

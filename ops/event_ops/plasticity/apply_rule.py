@@ -1,7 +1,5 @@
 """A rule applied to arrays: their checks, where each is read, and the kernels with their backends."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from types import FunctionType

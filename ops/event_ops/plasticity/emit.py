@@ -1,7 +1,5 @@
 """Rules as functions of Python, which Numba or Warp compiles: of one synapse, of a block, and kernels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

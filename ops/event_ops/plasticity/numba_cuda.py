@@ -1,7 +1,5 @@
 """A rule applied on a GPU to the synapses of the neurons that spiked, in place."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A rule applied where neurons spiked, in pure JAX: the definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 

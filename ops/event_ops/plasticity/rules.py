@@ -1,7 +1,5 @@
 """Rules of the literature, to be given to `on_pre` and `on_post`, or to these methods of a matrix."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Derivatives of maxima, minima and products at places, as JAX has them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Derivative rules of operators that are linear in an input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from operator import add

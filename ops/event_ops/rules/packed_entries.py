@@ -1,7 +1,5 @@
 """The transpose rule of products with a matrix of words: linear in its scale and in their operand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

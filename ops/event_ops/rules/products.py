@@ -1,7 +1,5 @@
 """Derivative and batching rules of products with a matrix: CSR, ELLPACK, dense or generated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compile functions of segments, and find the value of each datum's segment."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar

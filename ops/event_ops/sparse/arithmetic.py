@@ -1,7 +1,5 @@
 """Arithmetic that changes the weights of a matrix and keeps its structure; ufuncs as operators."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any, Never

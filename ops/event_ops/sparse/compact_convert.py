@@ -1,7 +1,5 @@
 """Weights as integer codes times a scale, with the bits that there are; words in parts of the columns."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 

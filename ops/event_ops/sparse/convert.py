@@ -1,7 +1,5 @@
 """The parts of a CSR matrix: made of coordinates or a dense matrix, checked, and as text."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple

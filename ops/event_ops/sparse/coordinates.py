@@ -1,7 +1,5 @@
 """The entries of a CSR one by one: coordinates, lengths of rows, sums, and diagonals."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Random `CSR`s."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any, TypeVar

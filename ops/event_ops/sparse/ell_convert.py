@@ -1,7 +1,5 @@
 """Products of ELLPACK matrices, and their conversion from and to CSR."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

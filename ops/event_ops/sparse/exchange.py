@@ -1,7 +1,5 @@
 """`exchange_spikes`: all shards learn who spiked in several steps, by one all-gather."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Convert matrices of SciPy, JAX and files to CSR and back, with the order of their entries."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from importlib import import_module

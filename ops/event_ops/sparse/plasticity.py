@@ -1,7 +1,5 @@
 """Plasticity of a sparse matrix, by pairs of spikes or any rule, and normalised weights of its neurons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

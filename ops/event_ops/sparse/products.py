@@ -1,7 +1,5 @@
 """Products of a sparse matrix: check the operand, promote dtypes, and plans for products with events."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

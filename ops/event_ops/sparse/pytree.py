@@ -1,7 +1,5 @@
 """Register classes as pytrees: some attributes are leaves, the rest is static."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Synapses that go and come: a sparse matrix whose slots become free, and are filled."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import jax

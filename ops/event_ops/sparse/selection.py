@@ -1,7 +1,5 @@
 """Rows and columns of a `CSR`, as a `CSR`."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar, overload
 
 import jax

@@ -1,7 +1,5 @@
 """Linear systems with a `CSR`, by the iterative methods of `jax.scipy.sparse.linalg`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

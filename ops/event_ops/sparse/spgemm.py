@@ -1,7 +1,5 @@
 """The product of two `CSR`s (SpGEMM): every entry of A meets the entries of a row of B."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Two `CSR`s of any structures: sum, difference, product by elements, whether they are one matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Never

@@ -1,7 +1,5 @@
 """`python -m ffi_bridge`: report versions, devices and the cache, and run a kernel of each toolchain."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import platform

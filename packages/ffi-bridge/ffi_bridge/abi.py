@@ -4,8 +4,6 @@ The offsets are the same in API 0.3 (jaxlib 0.10), 0.4 (0.11) and 0.5 (0.12); a 
 header of the installed jaxlib and compares every number below with it.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import struct

@@ -14,8 +14,6 @@ The mode costs a copy of every input and output, and in parallel loops one per s
 Numba's own check of every index.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from contextlib import AbstractContextManager

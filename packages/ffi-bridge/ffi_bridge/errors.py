@@ -4,8 +4,6 @@ An exception that a kernel raises while it runs arrives as `jax.errors.JaxRuntim
 name, the exception's type and its message.
 """
 
-from __future__ import annotations
-
 
 class FFIBridgeError(Exception):
     """The base of every exception of this package."""

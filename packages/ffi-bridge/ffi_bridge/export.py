@@ -4,8 +4,6 @@ An exported program names the machine code that it calls. `export` lets those na
 `deserialize` finds them in the kernel cache, where the process that exported has left them.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable

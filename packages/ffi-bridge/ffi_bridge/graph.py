@@ -1,7 +1,5 @@
 """CUDA graphs: a loop of small kernels as one launch."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # Operations that XLA may record into a graph; XLA's own list lacks WHILE, that is all loops.

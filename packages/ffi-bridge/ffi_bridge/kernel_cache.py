@@ -16,8 +16,6 @@ read, such as one that root filled when an image was built, is read, and new ker
 warning. Whoever may read the folder may read the files that are made in it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

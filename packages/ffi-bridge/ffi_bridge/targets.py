@@ -6,8 +6,6 @@ and targets live as long as the process. No compiler is needed here: an installa
 the same words.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 import threading

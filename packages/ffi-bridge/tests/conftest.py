@@ -1,7 +1,5 @@
 """Operators with backends that give different results: a result tells which one ran."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

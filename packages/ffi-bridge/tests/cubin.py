@@ -1,7 +1,5 @@
 """Reads what machine code of a GPU says about the parameters of its kernels: their offsets and sizes."""
 
-from __future__ import annotations
-
 import io
 import struct
 

@@ -1,7 +1,5 @@
 """Call frames built by hand, to give handlers what XLA never would."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

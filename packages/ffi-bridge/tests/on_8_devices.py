@@ -1,7 +1,5 @@
 """Operators under jax.shard_map, on the 8 devices that test_kernel_shard_map.py starts it with."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Callable

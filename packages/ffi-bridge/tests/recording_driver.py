@@ -1,7 +1,5 @@
 """A CUDA driver that launches nothing, and keeps what it was asked to load and to launch."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

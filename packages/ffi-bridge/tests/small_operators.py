@@ -1,7 +1,5 @@
 """What operators of tests are made of, and modules that look as if they were (not) installed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

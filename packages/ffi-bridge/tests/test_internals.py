@@ -1,7 +1,5 @@
 """Inner names of other libraries mean what the bridge takes them for; a newer version is told of."""
 
-from __future__ import annotations
-
 import importlib.util
 import types
 import warnings

@@ -1,7 +1,5 @@
 """XLACustomKernel: calls, structures of outs, static arguments, and errors that say what to do."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Batching: a declared rule, and the general one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Defaults of an operator: when they take effect, and what they cost in jit's caches."""
 
-from __future__ import annotations
-
 import threading
 
 import jax

@@ -1,7 +1,5 @@
 """Definitions of backends and rules: what does not fit is refused, and the error says what would."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which backend runs by order of preference, what is skipped and why, and what `explain` says."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`use_backend`: which calls a scope reaches, and which it leaves alone."""
 
-from __future__ import annotations
-
 import threading
 
 import jax

@@ -1,7 +1,5 @@
 """Operators under jax.shard_map, and batches that are split: runs files in a process with 8 CPU devices."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Tangents of integers and of several outputs, and which backend computes the primal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Every transformation, for every set of declared rules, on every backend, against plain JAX."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import itertools

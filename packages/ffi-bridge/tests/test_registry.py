@@ -1,7 +1,5 @@
 """Names of operators: unique, listed in errors, re-defined by the same code only."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import runpy

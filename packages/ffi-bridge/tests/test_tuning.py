@@ -1,7 +1,5 @@
 """Tuning tables: which row decides, what goes before it, and what `explain` shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

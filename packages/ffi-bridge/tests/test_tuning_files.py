@@ -1,7 +1,5 @@
 """Files of tuning tables: where they are looked for, and that none of them breaks a call."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

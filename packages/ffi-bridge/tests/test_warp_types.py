@@ -1,7 +1,5 @@
 """jaxtype_to_warptype and jaxinfo_to_warpinfo, against what Warp itself says of arrays."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs for a GPU that JAX makes of Warp kernels, without one: their targets, and calls of those."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

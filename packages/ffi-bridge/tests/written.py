@@ -1,7 +1,5 @@
 """Kernels that write numbers to a file: what they have written says in which order they ran."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import tempfile

@@ -4,8 +4,6 @@ A pointer's upper 16 bits hold the number, its lower 48 bits the address of the 
 access against the buffer that the pointer was made for, even where another one lies beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -6,8 +6,6 @@ PtxError
 └── LaunchError        a kernel that did what it must not, or arguments that it does not take
 """
 
-from __future__ import annotations
-
 
 class PtxError(Exception):
     """Any error of this package."""

@@ -1,7 +1,5 @@
 """Say in words why a launch failed: the fault, the place, the thread, and the remedy."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final

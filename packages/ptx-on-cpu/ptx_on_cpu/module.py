@@ -1,7 +1,5 @@
 """A PTX module: its variables have memory, and its kernels are compiled when they are asked for."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import MutableMapping

@@ -5,8 +5,6 @@ from it comes to; ways that only return do not count. A thread that leaves a mee
 and has then been behind the meeting more often than a thread that waits there.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Records that machine code and the scheduler share, as NumPy dtypes."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the neurons of a network are: all on one device, or in equal blocks on several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

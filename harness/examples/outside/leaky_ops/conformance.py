@@ -1,7 +1,5 @@
 """What the conformance suite and the benchmark need to know about `leaky_sum`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

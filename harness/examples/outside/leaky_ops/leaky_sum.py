@@ -1,7 +1,5 @@
 """The operator `leaky_sum`: a running sum that forgets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases of `csr_event_deliver`."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

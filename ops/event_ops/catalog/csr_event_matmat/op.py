@@ -1,7 +1,5 @@
 """The operator `csr_event_matmat`: checks, backends, derivatives."""
 
-from __future__ import annotations
-
 import jax
 from jax.typing import ArrayLike
 

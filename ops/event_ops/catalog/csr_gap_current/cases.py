@@ -1,7 +1,5 @@
 """Cases of `csr_gap_current`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The operator `csr_normalize`: checks, backends."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases of `csr_sddmm`."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

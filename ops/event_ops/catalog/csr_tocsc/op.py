@@ -1,7 +1,5 @@
 """The operator `csr_tocsc`: checks, backends."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 from jax.typing import ArrayLike

@@ -1,7 +1,5 @@
 """Cases of `csr_todense`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to

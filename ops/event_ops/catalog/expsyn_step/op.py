@@ -1,7 +1,5 @@
 """The operator `expsyn_step`: checks, backends, derivatives."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases of `lif_cond_exp_step`."""
 
-from __future__ import annotations
-
 from event_ops.cases import Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import COBA, Population, gamma, held, uniform

@@ -1,7 +1,5 @@
 """Cases of `lif_expsyn_step`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The operator `normal_input`: checks and backends; the reference has its derivatives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """The operator `pack_events`: checks, backends."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike

@@ -1,7 +1,5 @@
 """Cases of `poisson_input`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

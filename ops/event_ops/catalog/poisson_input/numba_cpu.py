@@ -3,8 +3,6 @@
 Each has a loop of its own, so that only the lookups of entries do not vectorise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final

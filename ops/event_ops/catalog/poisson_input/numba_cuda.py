@@ -1,7 +1,5 @@
 """Poisson numbers on a GPU: one thread per neuron."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """`poisson_input` in pure JAX: its definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Cases of `read_slot`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from event_ops.cases import EXACT, Arguments, Case, benchmark, changes_to

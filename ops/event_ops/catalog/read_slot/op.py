@@ -1,7 +1,5 @@
 """The operator `read_slot`: checks, backends."""
 
-from __future__ import annotations
-
 from math import prod
 
 import jax

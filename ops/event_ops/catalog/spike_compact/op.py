@@ -1,7 +1,5 @@
 """The operator `spike_compact`: checks, backends."""
 
-from __future__ import annotations
-
 import operator
 
 import jax

@@ -1,7 +1,5 @@
 """Cases of `spike_detect_reset`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The kernel that is made of the term writes every V. Sectors of this one hold 0.9
 of the neurons spikes, and 5 of its 9 bytes for a neuron where none does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The operator `uniform_input`: checks and backends; the reference has its derivatives."""
 
-from __future__ import annotations
-
 import jax
 from jax.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """The operator `unpack_events`: checks, backends."""
 
-from __future__ import annotations
-
 import operator
 
 import jax

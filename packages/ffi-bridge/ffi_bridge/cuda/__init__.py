@@ -1,7 +1,5 @@
 """CUDA for every toolchain: the driver, launches, and the handlers that launch."""
 
-from __future__ import annotations
-
 from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.cuda.program import LAUNCH_TYPE
 

@@ -3,8 +3,6 @@
 A kernel is loaded as a CUkernel, which belongs to no context: one handle serves every GPU of the machine.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import threading

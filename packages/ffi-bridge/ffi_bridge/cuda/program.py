@@ -4,8 +4,6 @@ The handler neither allocates nor synchronises nor loads a module, so that XLA m
 CUDA graph. It calls the driver's functions by address: a test puts its own in their place.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Emulate a GPU: compile CUDA kernels of Numba, Warp and Triton to PTX, check it, run it on the CPU."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from typing import Final

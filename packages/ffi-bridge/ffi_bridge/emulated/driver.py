@@ -1,7 +1,5 @@
 """A stand-in for the CUDA driver, which takes launches as the real one does and runs their PTX on the CPU."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections import defaultdict

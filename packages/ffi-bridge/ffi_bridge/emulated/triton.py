@@ -4,8 +4,6 @@ The inner names of jax-triton are here alone. Importing this module gives its ca
 the first call finds out whether this jax-triton has what is needed.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import hashlib

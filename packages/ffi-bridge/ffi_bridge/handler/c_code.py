@@ -4,8 +4,6 @@ A module that only calls known addresses becomes machine code here, too. Numba i
 have handlers where Numba is not installed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

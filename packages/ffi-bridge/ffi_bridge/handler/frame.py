@@ -3,8 +3,6 @@
 The kernel is unknown here; each toolchain's `emit.py` adds its call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -6,8 +6,6 @@ writes into memory of ours, which is checked and copied to XLA's. No kernel may 
 never change, and one may be the constant of a program, or lie in the memory of a NumPy array.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

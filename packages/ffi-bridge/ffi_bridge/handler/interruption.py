@@ -9,8 +9,6 @@ KeyboardInterrupt, the native handler returns an error, and the exception is rai
 runs code. Programs that end before that are not disturbed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import mmap

@@ -4,8 +4,6 @@ JAX knows every shape when it traces, so the structs are constant but for addres
 its stack and writes the addresses of XLA's buffers into the copies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A function that was named keeps its library open: XLA's programs may call it as long as the process lives.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import hashlib

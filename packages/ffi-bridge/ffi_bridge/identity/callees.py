@@ -4,8 +4,6 @@ Numba compiles a function once for its argument types, and freezes the globals a
 moment for all later callers. The fingerprint of a kernel stands for their current values, in callees too.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Generator
 from typing import Any, Final

@@ -6,8 +6,6 @@ compiled, and is the same in every process unless the kernel refers to an object
 that its library exports is known by name.
 """
 
-from __future__ import annotations
-
 import enum
 import functools
 import hashlib

@@ -7,8 +7,6 @@ has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by
 `numba_cuda.by_mlir` compare versions.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import sys

@@ -1,7 +1,5 @@
 """Find the values that a function reads from outside: closure cells, globals, attributes of modules."""
 
-from __future__ import annotations
-
 import dis
 import functools
 import types

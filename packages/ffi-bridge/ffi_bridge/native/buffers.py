@@ -1,7 +1,5 @@
 """The buffers of one call: as JAX knows them, as a handler sees them, and one element of a batch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A native call and its kernel, as far as every toolchain has them in common."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 To Python 0.0 equals -0.0, and 1 equals 1.0 and True; compiled into a kernel they give other results.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import functools

@@ -6,8 +6,6 @@ filled up with elements that nobody gave, on which a kernel must not run: it is 
 what it keeps are here alone.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The JAX primitive behind every kernel wrapper: one native call, batched natively by its handler."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, cast

@@ -1,7 +1,5 @@
 """Guard the inner names of libraries, which may change with any release; replace their functions."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import threading

@@ -4,8 +4,6 @@ Tokens keep calls in the order of the program. XLA passes a token to a handler a
 memory: the last operand, and the last result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Numba CPU kernels as native calls: compiled, or, with NUMBA_DISABLE_JIT, as functions of Python."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """Compile a Numba dispatcher for the arrays of one call, with its handler."""
 
-from __future__ import annotations
-
 import dis
 import inspect
 from collections.abc import Callable, Sequence

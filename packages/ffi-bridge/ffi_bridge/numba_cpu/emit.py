@@ -5,8 +5,6 @@ array structs over XLA's buffers, and calls the kernel (which LLVM may inline), 
 batch axes. The GIL is taken only to describe an exception that the kernel raised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace

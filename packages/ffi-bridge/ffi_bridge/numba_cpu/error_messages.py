@@ -1,7 +1,5 @@
 """Word the faults of a Numba kernel in terms of its arguments, for CPUs and GPUs alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

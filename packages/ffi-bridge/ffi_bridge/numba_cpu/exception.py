@@ -6,8 +6,6 @@ slot's counter when the kernel has returned: every call during which an exceptio
 it.
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Numba has no type for bfloat16, and float16 for GPUs alone. Here both are types 
 become float32. Arithmetic with them, or a store, is an error of types when the kernel is compiled.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import ml_dtypes

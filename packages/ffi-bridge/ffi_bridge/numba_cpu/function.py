@@ -1,7 +1,5 @@
 """`numba_function`: a Numba function that returns its results as a native JAX operation on CPU."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence

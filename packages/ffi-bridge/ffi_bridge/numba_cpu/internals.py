@@ -6,8 +6,6 @@ Each release of Numba pins one of llvmlite, so that TESTED stands for both. `ide
 names of dispatchers, overloads and intrinsics, `compiler` the methods that it overrides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple

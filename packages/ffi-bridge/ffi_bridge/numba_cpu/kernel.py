@@ -1,7 +1,5 @@
 """`numba_kernel`: a Numba `@njit` kernel as a native JAX operation on CPU."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence

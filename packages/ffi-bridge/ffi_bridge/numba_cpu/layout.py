@@ -1,7 +1,5 @@
 """Describe the parameters of a Numba kernel, and how buffers map to them, without a compiler."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass

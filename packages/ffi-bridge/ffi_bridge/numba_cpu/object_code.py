@@ -6,8 +6,6 @@ function has in the process that loads it. A kernel that refers to something wit
 process, and stays out of the cache: static functions, large arrays, Python objects in its exceptions.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import warnings

@@ -8,8 +8,6 @@ waits only for shares that have begun: a thread of the pool that comes late, or 
 region inside a share runs in that share's thread. In the debug mode `isolation` runs the shares.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 from collections.abc import Callable

@@ -6,8 +6,6 @@ region, or goes to a function of a library. Here it is followed through these, u
 it, or it is lost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

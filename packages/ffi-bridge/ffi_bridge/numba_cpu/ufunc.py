@@ -1,7 +1,5 @@
 """Numba's universal functions as native JAX operations: loops and broadcasting as in NumPy."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Find the parameters that a Numba kernel never stores to, by its machine code or by its text."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Sequence

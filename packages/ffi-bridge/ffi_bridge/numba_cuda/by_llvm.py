@@ -4,8 +4,6 @@ These are modules, its options, the parts of its dispatcher, and the order in wh
 Its types guard neither atomics nor `x.flat[i]`: the arrays that a kernel stores to are found in its PTX.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

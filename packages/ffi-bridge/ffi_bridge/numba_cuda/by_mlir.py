@@ -6,8 +6,6 @@ Imported once a process has kernels of it: no other module names the package.
 # pyright: reportMissingImports=false
 # Types are checked also where the package is not installed.
 
-from __future__ import annotations
-
 import enum
 import warnings
 from collections.abc import Callable, Sequence

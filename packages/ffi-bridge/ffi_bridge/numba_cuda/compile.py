@@ -1,7 +1,5 @@
 """Compile a CUDA kernel by the package that it is written for; no GPU is needed."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """A compiler's host side for the emulated GPU: device memory is memory, and a launch is a loop."""
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import struct

@@ -8,8 +8,6 @@ CUDA itself takes any number: coordinates that a launch lacks are 0, and threads
 does not ask for do the same work again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

@@ -1,7 +1,5 @@
 """`numba_cuda_kernel`, `numba_cuda_callable`: CUDA kernels as native JAX operations on NVIDIA GPUs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final

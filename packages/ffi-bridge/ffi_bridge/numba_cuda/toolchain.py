@@ -1,7 +1,5 @@
 """The interface of a package that compiles Python functions to CUDA kernels, with dtypes of NumPy."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

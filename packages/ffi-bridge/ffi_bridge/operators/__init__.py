@@ -1,7 +1,5 @@
 """Operators with many backends: one JAX primitive for each, its rules, and the choice of a backend."""
 
-from __future__ import annotations
-
 from ffi_bridge.operators.backends import PREFERENCE, platform_of
 from ffi_bridge.operators.call import Call, concrete
 from ffi_bridge.operators.dispatch import Explanation, emulated

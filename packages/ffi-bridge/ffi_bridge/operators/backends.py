@@ -1,7 +1,5 @@
 """List the backends of an operator: how each is built, its gaps, and the order in which they are tried."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """Keep the static part of an operator's call, and check the results of backends and builders."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The definition of an operator: its backends, its rules, its tags."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path

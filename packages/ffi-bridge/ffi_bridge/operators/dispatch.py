@@ -3,8 +3,6 @@
 What decides between backends is kept in contexts that are part of `jax.jit`'s keys.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager

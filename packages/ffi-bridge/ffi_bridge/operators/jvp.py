@@ -1,7 +1,5 @@
 """Forward mode: declared rules, or else tangents of the reference, or else of the backend; all batched."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any

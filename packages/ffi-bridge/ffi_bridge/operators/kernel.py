@@ -1,7 +1,5 @@
 """`XLACustomKernel`: one JAX primitive, many backends; operators by name, and a backend for a block."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """The JAX primitive behind an operator: evaluation, types, lowering, differentiation, batching."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial

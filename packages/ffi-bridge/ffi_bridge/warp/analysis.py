@@ -7,8 +7,6 @@ Warp marks stores and atomics, also through views and in functions that a kernel
 through a second name of an array, `z = x`, or by tiles. These are found in the C++ that it writes.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import math

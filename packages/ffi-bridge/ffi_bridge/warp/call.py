@@ -1,7 +1,5 @@
 """Warp kernels on CPUs and GPUs, and the adjoints that Warp derives, as calls of the native primitive."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

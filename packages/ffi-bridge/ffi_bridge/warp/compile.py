@@ -4,8 +4,6 @@ Warp compiles a kernel into a C function `void f(launch_bounds *, args *)`, and 
 third struct, the adjoints of the arguments.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Compile Warp kernels for a GPU, into a registered XLA FFI target that launches them."""
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

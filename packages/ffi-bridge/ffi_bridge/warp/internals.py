@@ -4,8 +4,6 @@ Warp's users are promised what `warp` and `warp.types` export. Whatever else the
 modules, attributes of kernels and types, the names of functions in machine code.
 """
 
-from __future__ import annotations
-
 import ast
 import ctypes
 import functools

@@ -1,7 +1,5 @@
 """`warp_kernel`, `warp_callable`: kernels of NVIDIA Warp as native JAX operations, on CPUs and GPUs."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pickle

@@ -1,7 +1,5 @@
 """The parameters of a Warp kernel, or of a function that launches some: which are inputs, which outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A thread that fails is left with the status FAULT, the reason in `fault`, and in
 lane that is missing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Watch a launch for data races: its state, the shadows of its memory, and the record of a race."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counting: from the traces of a launch to its counters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The counters of a launch: instructions executed, memory moved, conflicts between lanes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The registers and the memory that a compiled kernel takes of a GPU."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os

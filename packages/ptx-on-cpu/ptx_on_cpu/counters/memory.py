@@ -1,7 +1,5 @@
 """Requests for global and local memory, and the 32-byte sectors that they move."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

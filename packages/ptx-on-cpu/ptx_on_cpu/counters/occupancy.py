@@ -1,7 +1,5 @@
 """Compute how many warps of a kernel fit on a multiprocessor, and the limit that keeps more away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """An estimate of how long a launch takes on a GPU: the longest of the times that its counters imply."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The traces of a counted launch, their descriptions, and the order in which warps execute them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 

@@ -1,7 +1,5 @@
 """Give threads that have met their results: values of a warp's lanes, votes, reductions, counts."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Run the blocks of a launch, on one core or on several, in memory made for them."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import ctypes.util

@@ -1,7 +1,5 @@
 """Functions of the host that kernels call: printing and assertions; and the traces."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import struct

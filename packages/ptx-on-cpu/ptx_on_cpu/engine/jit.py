@@ -1,7 +1,5 @@
 """Turn LLVM's text into machine code of this machine, once: object files are kept where a caller says."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import MutableMapping

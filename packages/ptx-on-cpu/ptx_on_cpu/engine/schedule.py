@@ -4,8 +4,6 @@ A block whose threads do nothing but pause in loops waits for another block, whi
 locks and flags between blocks, and a synchronisation of the grid, find all the blocks that they need.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

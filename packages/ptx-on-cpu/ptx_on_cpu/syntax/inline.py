@@ -4,8 +4,6 @@ A thread that has to wait within a device function can then be left and resumed 
 registers and local memory are the kernel's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace

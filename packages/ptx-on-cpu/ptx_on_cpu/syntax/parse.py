@@ -1,7 +1,5 @@
 """Parse PTX: the text that NVVM, NVRTC and Triton write for a GPU's assembler."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

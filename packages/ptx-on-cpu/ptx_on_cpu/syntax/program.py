@@ -1,7 +1,5 @@
 """Functions, instructions and variables of a PTX module, as they stand in its text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

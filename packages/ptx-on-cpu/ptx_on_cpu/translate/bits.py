@@ -1,7 +1,5 @@
 """Translate operations on bits: logic, shifts, fields, permutations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ptx_on_cpu.syntax.program import width

@@ -1,7 +1,5 @@
 """Translate moves, comparisons, selections and conversions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Translate the ends of threads, calls of built-in functions, and hints that have no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

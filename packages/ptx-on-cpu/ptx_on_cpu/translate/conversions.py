@@ -1,7 +1,5 @@
 """Conversions between floats of all formats, and between floats and integers, in LLVM's text."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final
 

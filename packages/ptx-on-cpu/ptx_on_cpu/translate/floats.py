@@ -1,7 +1,5 @@
 """Arithmetic and comparisons of PTX's floats in LLVM's text; each result is rounded once."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ these an i32. Everything narrow is computed in `double`, rounded to odd where th
 to its format once: so a result never depends on which formats the host's processor knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -7,8 +7,6 @@ waits for, and returns; called again, it goes on behind that place. Registers ar
 what an instruction takes them for is in its type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Translate arithmetic: that of integers here, that of floats by `floats`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Final
 

@@ -3,8 +3,6 @@
 Every access goes through a function of `runtime` that checks it, and returns the place in the host's memory.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

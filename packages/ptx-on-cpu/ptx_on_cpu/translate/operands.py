@@ -1,7 +1,5 @@
 """Operands of instructions: registers, literals, variables, special registers, fields of records."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, Final

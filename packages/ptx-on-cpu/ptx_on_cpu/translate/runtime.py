@@ -1,7 +1,5 @@
 """Read the functions that each module has beside its kernel, `runtime.ll`, with numbers for names."""
 
-from __future__ import annotations
-
 import functools
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """LLVM's text in the making."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ Lanes meet by `.sync` for the operation and the mask, wherever they stand: NVVM 
 lanes that meet in it. What has no mask takes the lanes that stand at this very instruction (`aligned`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ which holds to rounding, also at a kink and where differences are noise. What is
 nor what raises beside the inputs that were given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Make the machine code of a derivative: from Numba's text by Enzyme's to a kernel that calls it."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

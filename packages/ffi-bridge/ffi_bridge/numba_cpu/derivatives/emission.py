@@ -8,8 +8,6 @@ product with the loop's index can. And Numba adds up products of indices and str
 an element that was read before is not read, and kept, again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final

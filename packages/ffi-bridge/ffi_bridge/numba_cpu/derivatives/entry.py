@@ -8,8 +8,6 @@ What is not taken in a branch may have an infinite derivative, and 0 times that 
 each product takes a quarter of the time or more, and only the careful derivative does, as that of order 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple

@@ -4,8 +4,6 @@ Numba says of each instruction of the user's functions from which line it is, in
 LLVM's text. Its own code for a function of NumPy is called from there.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import linecache
 import os

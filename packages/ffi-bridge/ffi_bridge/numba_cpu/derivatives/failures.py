@@ -6,8 +6,6 @@ reverse mode from the side, where LLVM optimises none, and the loops would count
 each branch to where nothing but a failure follows becomes a call, which does not return if it is to fail.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

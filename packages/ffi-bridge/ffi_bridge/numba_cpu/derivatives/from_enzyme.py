@@ -11,8 +11,6 @@ a small block or more for each turn, and lets one grow as it goes: the arena cut
 bytes from few large chunks.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

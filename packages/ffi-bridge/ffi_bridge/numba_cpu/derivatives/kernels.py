@@ -4,8 +4,6 @@ It is compiled, called in batches, guarded and kept on disk as any other kernel.
 raises, so does its derivative: it calls the kernel, which says what is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any

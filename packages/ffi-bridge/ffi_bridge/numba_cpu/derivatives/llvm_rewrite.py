@@ -5,8 +5,6 @@ arithmetic it cannot follow the runtime, which counts references by atomic opera
 put the texts of exceptions together.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Collection

@@ -5,8 +5,6 @@ function for such powers, whose derivative Enzyme knows: it stands for Numba's l
 is defined by such a loop then.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
