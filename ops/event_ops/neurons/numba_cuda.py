@@ -12,7 +12,7 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import Loop
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.encodings import spike_compact
-from event_ops.kernels.numba_cuda.noise import NUMBERS
+from event_ops.kernels.numba_cuda.random_numbers import NUMBERS
 from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
 from event_ops.neurons.emit import Parts, parts_of
 from event_ops.neurons.reference import Step, with_list

@@ -10,7 +10,7 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
-from event_ops.kernels.warp.noise import NUMBERS
+from event_ops.kernels.warp.random_numbers import NUMBERS
 from event_ops.neurons.emit import parts_of
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import warp_kernel

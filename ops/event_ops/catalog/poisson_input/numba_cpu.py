@@ -15,7 +15,7 @@ from event_ops.checks.contracts import MAX_MEAN
 from event_ops.kernels.numba_cpu.access import at, hoist
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
-from event_ops.kernels.numba_cpu.random_numbers import outcome, philox2x32, place_of
+from event_ops.kernels.numba_cpu.random_numbers import outcome, place_of, poisson_bits, rest_number
 from event_ops.kernels.reference import poisson
 from ffi_bridge import numba_kernel
 
@@ -25,8 +25,6 @@ MIN_PARALLEL = 1 << 14
 _SHARE: Final = np.uintp(poisson.SHARE)
 _BITS: Final = np.uint32(poisson.BITS)
 _NUMBER_BITS: Final = np.uint32(poisson.NUMBER_BITS)
-_STREAM_BIT: Final = np.uint64(poisson.STREAM_BIT)
-_WORD: Final = np.uint64(32)
 _LOW_BITS: Final = np.uint32((1 << poisson.BITS) - 1)
 _PARTS: Final = poisson.PARTS
 _FIRST_TABLES: Final = poisson.FIRST_TABLES
@@ -36,26 +34,19 @@ _AT_ONCE: Final = 512  # neurons: their bits and entries stay in the nearest cac
 _ROOM: Final = _AT_ONCE + poisson.SHARE  # for their bits: the first of them is anywhere in a counter
 
 
-@njit(inline="always")
-def bits_at(counter: Any, stream: Any, time: Any, key: Any) -> Any:
-    """Return 64 bits of a stream, 16 for each neuron that shares the counter."""
-    first, second = philox2x32((np.uint64(stream) << _STREAM_BIT) + np.uint64(counter), time, key)
-    return first | second << _WORD
-
-
 @njit
 def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> Any:
     """Write the bits of the neurons from `start` on, uint16; return the part for `_AT_ONCE` neurons."""
     wide, counter, skipped = bits.view(np.uint64), np.uint64(start // _SHARE), start % _SHARE
     for k in range(np.uint64(wide.size)):
-        wide[k] = bits_at(counter + k, stream, time, key)
+        wide[k] = poisson_bits(counter + k, stream, time, key)
     return bits[skipped : skipped + np.uintp(_AT_ONCE)]
 
 
 @njit
 def draw_word(i: Any, high: Any, time: Any, key: Any) -> Any:
     """Return the word of neuron i, of which `high` is known."""
-    low = bits_at(i // _SHARE, 1, time, key) >> (i % _SHARE * np.uintp(_BITS))
+    low = poisson_bits(i // _SHARE, 1, time, key) >> (i % _SHARE * np.uintp(_BITS))
     return np.uint32(high) << _BITS | (np.uint32(low) & _LOW_BITS)
 
 
@@ -95,14 +86,6 @@ def draw(
             numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
         for k in range(count):
             y[start + k] += at(weights, start + k) * y.dtype.type(np.int32(numbers[k]))
-
-
-@njit
-def rest_number(rest: Any, word: Any) -> Any:
-    """Return the number that a word chooses for a rest: see kernels/reference/poisson.py; all uint32."""
-    half = rest >> np.uint32(5)
-    twice = np.uint32(half * half) >> np.uint32(23)
-    return np.uint32(word < np.uint32(rest - twice)) + np.uint32(word < twice)
 
 
 @njit

@@ -15,9 +15,9 @@ import numpy as np
 from numba import prange
 
 from event_ops.kernels.numba_cpu.access import hoist, weighted
-from event_ops.kernels.numba_cpu.bernoulli import BLOCK, next_entries, parameters, weight_of
 from event_ops.kernels.numba_cpu.events import event_at, listed_ids, lookup_of
 from event_ops.kernels.numba_cpu.jit import REORDER, njit, num_threads, one_and_all
+from event_ops.kernels.numba_cpu.random_numbers import BLOCK, next_entries, parameters, weight_of
 from event_ops.kernels.numba_cpu.split import add_up, clear, parts_for, private
 from event_ops.kernels.reference import bernoulli as reference
 from ffi_bridge import numba_kernel

@@ -2,67 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import at
-from event_ops.kernels.numba_cuda.random_numbers import philox2x32
-from event_ops.kernels.reference import noise
+from event_ops.kernels.numba_cuda.random_numbers import NUMBERS
 from ffi_bridge import numba_cuda_kernel
-
-_BLOCK_BITS: Final = np.uint64(noise.BLOCK.bit_length() - 1)
-_IN_BLOCK: Final = np.uint64(noise.BLOCK - 1)
-_STREAM_BIT: Final = np.uint64(noise.STREAM_BIT)
-_ONE: Final = np.uint64(1)
-_LOW: Final = np.uint64(0x7FFFFFFF)
-_SIGN_BIT: Final = np.uint64(31)
-_EXPONENT_SHIFT, _PLACE_SHIFT = np.int32(noise.EXPONENT_SHIFT), np.int32(noise.PLACE_SHIFT)
-_FIRST_ENTRY, _PLACE_MASK = np.int32(noise.FIRST_ENTRY), np.int32(noise.PLACE_MASK)
-_NORMAL_SCALE, _UNIFORM_SCALE = np.float32(noise.NORMAL_SCALE), np.float32(noise.UNIFORM_SCALE)
-_SHIFT: Final = np.uint64(32 - noise.UNIFORM_BITS)
-
-
-@cache
-def word_with(distribution: str) -> Any:
-    """Return the device function that gives the word of a neuron, as uint64."""
-    domain = np.uint64(noise.DOMAINS[distribution])
-
-    @cuda.jit(device=True)
-    def word_of(neuron: Any, stream: Any, time: Any, seed: Any) -> Any:
-        i = np.uint64(neuron)
-        counter = (i >> (_BLOCK_BITS + _ONE) << _BLOCK_BITS) + (i & _IN_BLOCK)
-        first, second = philox2x32(
-            (np.uint64(stream) << _STREAM_BIT) + counter, time, np.uint64(seed) ^ domain
-        )
-        return second if i >> _BLOCK_BITS & _ONE else first
-
-    return word_of
-
-
-_normal_word, _uniform_word = map(word_with, ("normal", "uniform"))
-
-
-@cuda.jit(device=True)
-def normal(neuron: Any, stream: Any, time: Any, seed: Any, table: Any) -> Any:
-    """Return the normal number of a neuron, as float32."""
-    word = _normal_word(neuron, stream, time, seed)
-    bits = cuda.libdevice.float_as_int(np.float32(np.int32(word & _LOW | _ONE)))
-    entry = table[(bits >> _EXPONENT_SHIFT) - _FIRST_ENTRY]
-    fall = np.int32((entry & _PLACE_MASK) * (bits >> _PLACE_SHIFT & _PLACE_MASK))
-    size = np.float32(np.int32((entry & ~_PLACE_MASK) - fall)) * _NORMAL_SCALE
-    return -size if word >> _SIGN_BIT else size
-
-
-@cuda.jit(device=True)
-def uniform(neuron: Any, stream: Any, time: Any, seed: Any, table: Any) -> Any:
-    """Return the uniform number of a neuron, as float32."""
-    word = _uniform_word(neuron, stream, time, seed)
-    return np.float32(np.int32(word >> _SHIFT)) * _UNIFORM_SCALE
-
-
-NUMBERS: Final[dict[str, Any]] = {"normal": normal, "uniform": uniform}
 
 
 @cache

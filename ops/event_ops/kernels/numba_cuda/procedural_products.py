@@ -13,7 +13,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import always, is_active
-from event_ops.kernels.numba_cuda.bernoulli import WEIGHTS, next_draws
+from event_ops.kernels.numba_cuda.random_numbers import WEIGHTS, next_draws
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     FULL,

@@ -1,44 +1,38 @@
-"""Philox2x32-10 and lookups in alias tables for CUDA kernels: see kernels/reference/random_numbers.py."""
+"""The functions of kernels/random_numbers.py on a GPU, and rows of Bernoulli matrices that a warp generates.
 
-from functools import cache
+A warp makes 32 draws of a row's stream at a time: the columns of entries are a prefix sum of gaps.
+"""
+
 from typing import Any, Final
 
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.reference import random_numbers
+from event_ops.kernels.numba_cuda.threads import FULL, WARP, sum_up_to
+from event_ops.kernels.random_numbers import compiled
+from event_ops.kernels.reference import bernoulli
 
-_ROUNDS: Final = random_numbers.ROUNDS
-_MULTIPLIER: Final = np.uint64(random_numbers.MULTIPLIER)
-_KEY_STEP: Final = np.uint64(random_numbers.KEY_STEP)
-_WORD: Final = np.uint64(0xFFFFFFFF)
-_SHIFT: Final = np.uint64(32)
+_GAP_BITS: Final = np.uint32(bernoulli.GAP_BITS)
+_NO_ENTRY: Final = np.int32(bernoulli.NO_ENTRY)
+
+functions = compiled(cuda.jit(device=True))
+chosen, philox2x32 = functions.chosen, functions.philox2x32
+WEIGHTS: Final[dict[str, Any]] = {
+    "constant": functions.constant_weight,
+    "uniform": functions.uniform_weight,
+    "normal": functions.normal_weight,
+}
+NUMBERS: Final[dict[str, Any]] = {"normal": functions.normal, "uniform": functions.uniform}
+known_poisson, traced_poisson = functions.known_poisson, functions.traced_poisson
 
 
 @cuda.jit(device=True)
-def philox2x32(x: Any, y: Any, key: Any) -> Any:
-    """Return two words, as uint64, for the counter (x, y); x, y and key are integers in [0, 2**32)."""
-    x, y, key = np.uint64(x), np.uint64(y), np.uint64(key)
-    for _ in range(_ROUNDS):
-        product = x * _MULTIPLIER
-        x, y = (product >> _SHIFT) ^ key ^ y, product & _WORD
-        key = (key + _KEY_STEP) & _WORD
-    return x, y
-
-
-@cache
-def outcome_with(bits: int) -> Any:
-    """Return the device function that gives what a word chooses in table `which`.
-
-    Words are uint64; tables have 2**bits slots each and follow one another.
-    """
-    shift, cut_bits = np.uint64(bits), np.uint64(32 - bits)
-    cut, alias = np.uint64((1 << 32 - bits) - 1), np.uint64((1 << bits) - 1)
-
-    @cuda.jit(device=True)
-    def outcome(tables: Any, which: Any, word: Any) -> Any:
-        slot = word >> cut_bits
-        entry = np.uint64(tables[(np.uint64(which) << shift) + slot])
-        return np.int32(slot if word & cut < entry >> shift else entry & alias)
-
-    return outcome
+def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
+    """Return whether draw `draw` + lane is an entry, its column and word, and the column after 32 draws."""
+    choice, word = philox2x32(draw + cuda.laneid, row, seed)
+    gap = np.int32(chosen(table, np.uint32(0), np.uint32(choice), _GAP_BITS))
+    found = gap != _NO_ENTRY
+    step = np.int32(gap + 1 if found else gap)
+    reached = sum_up_to(step)
+    following = column + cuda.shfl_sync(FULL, reached, WARP - 1)
+    return found, column + (reached - step) + gap, word, following
