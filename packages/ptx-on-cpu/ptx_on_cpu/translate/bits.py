@@ -3,27 +3,22 @@
 from collections.abc import Sequence
 
 from ptx_on_cpu.syntax.program import width
-from ptx_on_cpu.translate.function import Translation, emits
+from ptx_on_cpu.translate.function import Translation, computes, emits
 
 
-@emits("and", "or", "xor")
-def _logic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind = parts[-1]
-    a, b = (t.get(operand, kind) for operand in operands[1:])
-    t.set(operands[0], t.text.new(f"{t.name} i{width(kind)} {a}, {b}"), kind)
+@computes("and", "or", "xor")
+def _logic(t: Translation, kind: str, a: str, b: str) -> str:
+    return t.text.new(f"{t.name} i{width(kind)} {a}, {b}")
 
 
-@emits("not")
-def _not(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind = parts[-1]
-    t.set(operands[0], t.text.new(f"xor i{width(kind)} {t.get(operands[1], kind)}, -1"), kind)
+@computes("not")
+def _not(t: Translation, kind: str, a: str) -> str:
+    return t.text.new(f"xor i{width(kind)} {a}, -1")
 
 
-@emits("cnot")
-def _is_zero(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits = parts[-1], width(parts[-1])
-    found = t.text.new(f"icmp eq i{bits} {t.get(operands[1], kind)}, 0")
-    t.set(operands[0], t.text.resized(found, 1, bits), kind)
+@computes("cnot")
+def _is_zero(t: Translation, kind: str, a: str) -> str:
+    return t.text.resized(t.text.new(f"icmp eq i{width(kind)} {a}, 0"), 1, width(kind))
 
 
 def shifted(t: Translation, how: str, bits: int, value: str, amount: str) -> str:
@@ -38,32 +33,24 @@ def shifted(t: Translation, how: str, bits: int, value: str, amount: str) -> str
     return t.text.new(f"select i1 {beyond}, {mine} 0, {mine} {found}")
 
 
-def _amount(t: Translation, operand: str, bits: int, most: int) -> str:
-    """Return a number of bits, given as 32 bits, as one of `bits` bits that is at most `most`."""
-    return t.text.resized(t.text.intrinsic("umin", "i32", t.get(operand, "u32"), str(most)), 32, bits)
+@computes("shl", "shr", of="kind u32")
+def _shift(t: Translation, kind: str, value: str, by: str) -> str:
+    bits, how = width(kind), t.name if t.name == "shl" else "ashr" if kind[0] == "s" else "lshr"
+    amount = t.text.intrinsic("umin", "i32", by, str(bits))
+    return shifted(t, how, bits, value, t.text.resized(amount, 32, bits))
 
 
-@emits("shl", "shr")
-def _shift(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits = parts[-1], width(parts[-1])
-    is_left = t.name == "shl"
-    how = "shl" if is_left else "ashr" if kind[0] == "s" else "lshr"
-    amount = _amount(t, operands[2], bits, bits)
-    t.set(operands[0], shifted(t, how, bits, t.get(operands[1], kind), amount), kind)
-
-
-@emits("shf")
-def _funnel_shift(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    a, b, c = (t.get(operand, "b32") for operand in operands[1:])
-    if "clamp" in parts:
+@computes("shf", of="b32")
+def _funnel_shift(t: Translation, kind: str, a: str, b: str, c: str) -> str:
+    if "clamp" in t.parts:
         c = t.text.intrinsic("umin", "i32", c, "32")
     else:
         c = t.text.new(f"and i32 {c}, 31")
     low, high, by = (t.text.resized(x, 32, 64) for x in (a, b, c))
     both = t.text.new(f"or i64 {t.text.new(f'shl i64 {high}, 32')}, {low}")
-    value = t.text.new(f"{'shl' if 'l' in parts else 'lshr'} i64 {both}, {by}")
-    value = t.text.new(f"lshr i64 {value}, 32") if "l" in parts else value
-    t.set(operands[0], t.text.resized(value, 64, 32), "b32")
+    is_left = "l" in t.parts
+    value = t.text.new(f"{'shl' if is_left else 'lshr'} i64 {both}, {by}")
+    return t.text.resized(t.text.new(f"lshr i64 {value}, 32") if is_left else value, 64, 32)
 
 
 def _ones(t: Translation, length: str, bits: int) -> str:
@@ -71,72 +58,64 @@ def _ones(t: Translation, length: str, bits: int) -> str:
     return t.text.new(f"xor i{bits} {shifted(t, 'shl', bits, '-1', length)}, -1")
 
 
-@emits("bfi")
-def _insert(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits = parts[-1], width(parts[-1])
-    a, b = (t.get(operand, kind) for operand in operands[1:3])
-    at, length = (_byte(t, operand, bits) for operand in operands[3:])
+@computes("bfi", of="kind kind b32")
+def _insert(t: Translation, kind: str, a: str, b: str, *field: str) -> str:
+    bits = width(kind)
+    at, length = (_byte(t, value, bits) for value in field)
     mask = _ones(t, length, bits)
     hole = t.text.new(f"xor i{bits} {shifted(t, 'shl', bits, mask, at)}, -1")
     put = shifted(t, "shl", bits, t.text.new(f"and i{bits} {a}, {mask}"), at)
-    kept = t.text.new(f"and i{bits} {b}, {hole}")
-    t.set(operands[0], t.text.new(f"or i{bits} {kept}, {put}"), kind)
+    return t.text.new(f"or i{bits} {t.text.new(f'and i{bits} {b}, {hole}')}, {put}")
 
 
-@emits("bfe")
-def _extract(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits = parts[-1], width(parts[-1])
-    at, length = (_byte(t, operand, bits) for operand in operands[2:])
-    is_signed = kind[0] == "s"
-    value = shifted(t, "ashr" if is_signed else "lshr", bits, t.get(operands[1], kind), at)
+@computes("bfe", of="kind b32")
+def _extract(t: Translation, kind: str, a: str, *field: str) -> str:
+    bits, is_signed = width(kind), kind[0] == "s"
+    at, length = (_byte(t, value, bits) for value in field)
+    value = shifted(t, "ashr" if is_signed else "lshr", bits, a, at)
     value = t.text.new(f"and i{bits} {value}, {_ones(t, length, bits)}")
-    if is_signed:
-        unused = t.text.intrinsic("usub.sat", f"i{bits}", str(bits), length)
-        value = shifted(t, "ashr", bits, shifted(t, "shl", bits, value, unused), unused)
-    t.set(operands[0], value, kind)
+    if not is_signed:
+        return value
+    unused = t.text.intrinsic("usub.sat", f"i{bits}", str(bits), length)
+    return shifted(t, "ashr", bits, shifted(t, "shl", bits, value, unused), unused)
 
 
-def _byte(t: Translation, operand: str, bits: int) -> str:
+def _byte(t: Translation, value: str, bits: int) -> str:
     """Return the lowest byte of an operand."""
-    return t.text.resized(t.text.new(f"and i32 {t.get(operand, 'b32')}, 255"), 32, bits)
+    return t.text.resized(t.text.new(f"and i32 {value}, 255"), 32, bits)
 
 
-@emits("bmsk")
-def _mask(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+@computes("bmsk", of="u32")
+def _mask(t: Translation, kind: str, a: str, b: str) -> str:
     """Return `b` ones from bit `a` on; with `wrap`, both modulo 32."""
-    a, b = (t.get(operand, "u32") for operand in operands[1:])
-    if "wrap" in parts:
+    if "wrap" in t.parts:
         a, b = (t.text.new(f"and i32 {x}, 31") for x in (a, b))
-    t.set(operands[0], shifted(t, "shl", 32, _ones(t, b, 32), a), "b32")
+    return shifted(t, "shl", 32, _ones(t, b, 32), a)
 
 
-@emits("szext")
-def _extend(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+@computes("szext", of="u32")
+def _extend(t: Translation, kind: str, value: str, b: str) -> str:
     """Return the lowest `b` bits, with their sign or with zeros above."""
-    kind = parts[-1]
-    value, b = (t.get(operand, "u32") for operand in operands[1:])
-    b = t.text.new(f"and i32 {b}, 31") if "wrap" in parts else t.text.intrinsic("umin", "i32", b, "32")
+    b = t.text.new(f"and i32 {b}, 31") if "wrap" in t.parts else t.text.intrinsic("umin", "i32", b, "32")
     unused = t.text.new(f"sub i32 32, {b}")
     how = "ashr" if kind[0] == "s" else "lshr"
     found = shifted(t, how, 32, shifted(t, "shl", 32, value, unused), unused)
     nothing = t.text.new(f"icmp eq i32 {b}, 0")
-    t.set(operands[0], t.text.new(f"select i1 {nothing}, i32 0, i32 {found}"), kind)
+    return t.text.new(f"select i1 {nothing}, i32 0, i32 {found}")
 
 
-@emits("prmt")
-def _permute(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    a, b, chosen = (t.get(operand, "b32") for operand in operands[1:])
-    new = t.text.new
+@computes("prmt", of="b32", into="b32")
+def _permute(t: Translation, mode: str, a: str, b: str, chosen: str) -> str:
+    new, total = t.text.new, "0"
     both = new(f"or i64 {new(f'shl i64 {t.text.resized(b, 32, 64)}, 32')}, {t.text.resized(a, 32, 64)}")
-    total = "0"
     for i in range(4):
-        which = _chosen_byte(t, parts[-1], chosen, i)
+        which = _chosen_byte(t, mode, chosen, i)
         by = t.text.resized(new(f"shl i32 {new(f'and i32 {which}, 7')}, 3"), 32, 64)
         byte = t.text.resized(new(f"lshr i64 {both}, {by}"), 64, 8)
         is_sign = new(f"icmp ne i32 {new(f'and i32 {which}, 8')}, 0")
         byte = new(f"select i1 {is_sign}, i8 {new(f'ashr i8 {byte}, 7')}, i8 {byte}")
         total = new(f"or i32 {total}, {new(f'shl i32 {t.text.resized(byte, 8, 32)}, {8 * i}')}")
-    t.set(operands[0], total, "b32")
+    return total
 
 
 def _chosen_byte(t: Translation, mode: str, chosen: str, i: int) -> str:
@@ -174,36 +153,32 @@ def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -
         t.set(predicate, found, "pred")
 
 
-@emits("popc", "clz", "brev")
-def _count(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, bits, how = parts[-1], width(parts[-1]), t.name
-    names = {"popc": "ctpop", "clz": "ctlz", "brev": "bitreverse"}
-    more: Sequence[str] = ["i1 false"] if how == "clz" else ()
-    value = t.text.intrinsic(names[how], f"i{bits}", t.get(operands[1], kind), more=more)
-    if how == "brev":
-        t.set(operands[0], value, kind)
-    else:
-        t.set(operands[0], t.text.resized(value, bits, 32), "b32")
+@computes("popc", "clz", into="b32")
+def _count(t: Translation, kind: str, a: str) -> str:
+    name, more = ("ctlz", ["i1 false"]) if t.name == "clz" else ("ctpop", [])
+    return t.text.resized(t.text.intrinsic(name, f"i{width(kind)}", a, more=more), width(kind), 32)
 
 
-@emits("bfind")
-def _highest_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+@computes("brev")
+def _reversed(t: Translation, kind: str, a: str) -> str:
+    return t.text.intrinsic("bitreverse", f"i{width(kind)}", a)
+
+
+@computes("bfind", into="b32")
+def _highest_bit(t: Translation, kind: str, value: str) -> str:
     """Return the highest bit that is not the sign; `shiftamt`: how far it is from the top; else -1."""
-    kind, bits = parts[-1], width(parts[-1])
-    value = t.get(operands[1], kind)
+    bits = width(kind)
     if kind[0] == "s":
         sign = t.text.new(f"ashr i{bits} {value}, {bits - 1}")
         value = t.text.new(f"xor i{bits} {value}, {sign}")
     zeros = t.text.intrinsic("ctlz", f"i{bits}", value, more=["i1 false"])
-    found = zeros if "shiftamt" in parts else t.text.new(f"sub i{bits} {bits - 1}, {zeros}")
+    found = zeros if "shiftamt" in t.parts else t.text.new(f"sub i{bits} {bits - 1}, {zeros}")
     none = t.text.new(f"icmp eq i{bits} {value}, 0")
-    found = t.text.resized(found, bits, 32)
-    t.set(operands[0], t.text.new(f"select i1 {none}, i32 -1, i32 {found}"), "b32")
+    return t.text.new(f"select i1 {none}, i32 -1, i32 {t.text.resized(found, bits, 32)}")
 
 
-@emits("fns")
-def _nth_bit(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+@computes("fns", of="b32", into="b32")
+def _nth_bit(t: Translation, kind: str, mask: str, base: str, n: str) -> str:
     """Return the n-th one of a mask from a base on, downwards for negative n; -1 where there is none."""
-    mask, base, n = (t.get(operand, "b32") for operand in operands[1:])
     t.text.declare("llvm.abs.i32", "declare i32 @llvm.abs.i32(i32, i1)")
-    t.set(operands[0], t.text.new(f"call i32 @nth_bit(i32 {mask}, i32 {base}, i32 {n})"), "b32")
+    return t.text.new(f"call i32 @nth_bit(i32 {mask}, i32 {base}, i32 {n})")

@@ -6,17 +6,16 @@ from typing import Final
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import conversions, floats
 from ptx_on_cpu.translate.formats import packed
-from ptx_on_cpu.translate.function import Translation, emits
+from ptx_on_cpu.translate.function import Translation, computes, emits
 from ptx_on_cpu.translate.integers import FLOAT_KINDS
 from ptx_on_cpu.translate.text import llvm_type
 
 _UNSIGNED: Final = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
 
 
-@emits("mov")
-def _move(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind = parts[-1] if parts[-1] == "pred" else f"b{width(parts[-1])}"
-    t.set(operands[0], t.get(operands[1], kind), kind)
+@computes("mov", of="bits", into="bits")
+def _move(t: Translation, kind: str, value: str) -> str:
+    return value
 
 
 def compared(t: Translation, how: str, parts: list[str], a: str, b: str) -> str:
@@ -80,11 +79,9 @@ def _set_pair(t: Translation, parts: list[str], operands: Sequence[str]) -> None
     t.set(operands[0], packed(t.text, parts[-1], *halves), "b32")
 
 
-@emits("selp")
-def _select(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind = f"b{width(parts[-1])}"
-    a, b, chosen = t.get(operands[1], kind), t.get(operands[2], kind), t.get(operands[3], "pred")
-    t.set(operands[0], t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}"), kind)
+@computes("selp", of="bits bits pred", into="bits")
+def _select(t: Translation, kind: str, a: str, b: str, chosen: str) -> str:
+    return t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}")
 
 
 @emits("slct")
@@ -95,12 +92,11 @@ def _select_by_sign(t: Translation, parts: list[str], operands: Sequence[str]) -
         chosen = floats.compared(t.text, "ge", sign, parts, c, "0.0")
     else:
         chosen = t.text.new(f"icmp sge i32 {c}, 0")
-    t.set(operands[0], t.text.new(f"select i1 {chosen}, i{width(kind)} {a}, i{width(kind)} {b}"), kind)
+    t.set(operands[0], _select(t, kind, a, b, chosen), kind)
 
 
-@emits("testp")
-def _test(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind = parts[-1]
+@computes("testp", into="pred")
+def _test(t: Translation, kind: str, value: str) -> str:
     classes = {
         "finite": 504,
         "infinite": 516,
@@ -109,9 +105,8 @@ def _test(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         "normal": 360,  # zeros among them
         "subnormal": 144,
     }
-    value = f"{llvm_type(kind, width(kind))} {t.get(operands[1], kind)}"
-    found = t.text.call(f"llvm.is.fpclass.{kind}", "i1", value, f"i32 {classes[parts[0]]}")
-    t.set(operands[0], found, "pred")
+    typed = f"{llvm_type(kind, width(kind))} {value}"
+    return t.text.call(f"llvm.is.fpclass.{kind}", "i1", typed, f"i32 {classes[t.parts[0]]}")
 
 
 @emits("cvt")

@@ -11,7 +11,7 @@ from ptx_on_cpu.checks.races import ACQUIRE, BLOCK_ATOMIC, RELEASE, STRONG_LOAD,
 from ptx_on_cpu.records import ATOMIC, LOAD, STORE
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
-from ptx_on_cpu.translate.function import Translation, emits
+from ptx_on_cpu.translate.function import Translation, computes, emits
 
 _SPACES: Final = ("global", "shared", "local", "param", "const")
 _WHICH: Final = ("global", "shared", "local", "generic")  # as the runtime numbers them
@@ -177,21 +177,17 @@ def _update(
     t.set(result, f"%found.{number}", f"b{bits}")
 
 
-@emits("cvta")
-def _generic_address(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    value, kind = t.get(operands[1], "u64"), parts[-1]
-    space = parts[1] if parts[0] == "to" else parts[0]
-    if space in ("shared", "local"):
-        function = "from_generic" if parts[0] == "to" else f"{space}_to_generic"
-        value = t.text.new(f"call i64 @{function}(i64 {value})")
-    t.set(operands[0], value, "u64" if kind.endswith("64") else kind)
+@computes("cvta", of="u64")
+def _generic_address(t: Translation, kind: str, value: str) -> str:
+    to, space = t.parts[0] == "to", t.parts[t.parts[0] == "to"]
+    if space not in ("shared", "local"):
+        return value
+    return t.text.new(f"call i64 @{'from_generic' if to else f'{space}_to_generic'}(i64 {value})")
 
 
-@emits("isspacep")
-def _is_in_space(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    space = parts[0].partition("_")[0]
-    found = t.text.new(f"call i1 @is_{space}(i64 {t.get(operands[1], 'u64')})")
-    t.set(operands[0], found, "pred")
+@computes("isspacep", of="u64", into="pred")
+def _is_in_space(t: Translation, kind: str, value: str) -> str:
+    return t.text.new(f"call i1 @is_{t.parts[0].partition('_')[0]}(i64 {value})")
 
 
 @emits("cp")

@@ -63,6 +63,11 @@ class Operands:
         """Return the name of the instruction that is being translated."""
         return self.function.body[self.pc].name
 
+    @property
+    def parts(self) -> list[str]:
+        """Return the modifiers of the instruction that is being translated."""
+        return self.function.body[self.pc].parts
+
     def refused(self) -> UnsupportedError:
         """Return the error for an instruction that this package cannot do."""
         return self.unsupported(f"instruction {self.function.body[self.pc].opcode}")
