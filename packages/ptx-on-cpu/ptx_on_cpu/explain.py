@@ -4,37 +4,24 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ptx_on_cpu import records
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, GONE, LOCAL_WINDOW, SHARED_WINDOW, Buffers
 from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.grid import Failure
 from ptx_on_cpu.engine.host import Host
-from ptx_on_cpu.records import (
-    ABSENT_LANE,
-    BAD_BARRIER,
-    BARRIERS,
-    CROWDED,
-    DIVERGED,
-    ENDED,
-    ENDLESS,
-    FAULT,
-    MISALIGNED,
-    NO_ROOM,
-    NOT_IN_MASK,
-    OUT_OF_BOUNDS,
-    PASSED_BY,
-    RACE,
-    READ_ONLY,
-    TOO_LARGE,
-    TRAP,
-    UNINITIALISED,
-    UNLIKE,
-    WARP,
-)
+from ptx_on_cpu.records import BARRIERS, WARP
 from ptx_on_cpu.syntax.program import Instruction
 
 _AXES: Final = "xyz"
 _BARRIERS: Final = ("bar", "barrier")
-_MEETINGS: Final = (PASSED_BY, NOT_IN_MASK, ABSENT_LANE, BAD_BARRIER, UNLIKE, CROWDED)
+_MEETINGS: Final = (
+    records.PASSED_BY,
+    records.NOT_IN_MASK,
+    records.ABSENT_LANE,
+    records.BAD_BARRIER,
+    records.UNLIKE,
+    records.CROWDED,
+)
 _STRENGTHS: Final = ("reads", "writes", "updates", "updates for its block", "reads", "writes")
 
 
@@ -48,17 +35,23 @@ def explain(
 ) -> str:
     """Return the message for a failed launch of the kernel `name`."""
     block = tuple(int(failure.block[f"ctaid_{axis}"]) for axis in _AXES)
-    if failure.why == TOO_LARGE:
+    if failure.why == records.TOO_LARGE:
         return f"kernel '{name}': its blocks wait for each other, and there are more than can run at once"
-    if failure.why == RACE and watch is not None:
+    if failure.why == records.RACE and watch is not None:
         return f"kernel '{name}': {_race(failure, instructions, buffers, watch)}"
-    if failure.why == NO_ROOM:
+    if failure.why == records.NO_ROOM:
         return (
             f"kernel '{name}': the check for races has no room for what so many threads release and acquire; "
             "launch fewer blocks, or leave it out: Checks(races=False)"
         )
-    if failure.why in (OUT_OF_BOUNDS, MISALIGNED, READ_ONLY, UNINITIALISED, TRAP):
-        thread = failure.threads[failure.threads["status"] == FAULT][0]
+    if failure.why in (
+        records.OUT_OF_BOUNDS,
+        records.MISALIGNED,
+        records.READ_ONLY,
+        records.UNINITIALISED,
+        records.TRAP,
+    ):
+        thread = failure.threads[failure.threads["status"] == records.FAULT][0]
         place = tuple(int(thread[axis]) for axis in _AXES)
         what = _access(failure, thread, instructions, buffers, host)
         where = _where(instructions, int(thread["pc"]))
@@ -77,17 +70,17 @@ def _where(instructions: Sequence[Instruction], pc: int) -> str:
 def _access(
     failure: Failure, thread: Any, instructions: Sequence[Instruction], buffers: Buffers, host: Host
 ) -> str:
-    if failure.why == TRAP:
+    if failure.why == records.TRAP:
         return f"failed an assertion: {host.assertion}" if host.assertion else "trapped"
     name = instructions[int(thread["pc"])].name
     how = {"ld": "reads", "ldu": "reads", "st": "writes"}.get(name, "updates")
     pointer, size = int(thread["address"]), int(thread["size"])
     memory = _memory(pointer, failure.block, buffers)
-    if failure.why == MISALIGNED:
+    if failure.why == records.MISALIGNED:
         return f"{how} {size} bytes {memory}; an address must be a multiple of the {size} bytes"
-    if failure.why == READ_ONLY:
+    if failure.why == records.READ_ONLY:
         return f"{how} {size} bytes {memory}, which is read-only: an input, or a constant"
-    if failure.why == UNINITIALISED:
+    if failure.why == records.UNINITIALISED:
         return f"{how} {size} bytes {memory}: nobody has written them"
     if buffers.named(pointer) is GONE:
         return f"{how} {size} bytes by a pointer that an earlier launch has kept: its memory is gone"
@@ -97,7 +90,7 @@ def _access(
 def _race(failure: Failure, instructions: Sequence[Instruction], buffers: Buffers, watch: Watch) -> str:
     """Describe two accesses of two threads that nothing orders."""
     is_shared, _, *accesses = watch.race
-    pointer = int(failure.threads[failure.threads["status"] == FAULT][0]["address"])
+    pointer = int(failure.threads[failure.threads["status"] == records.FAULT][0]["address"])
     if is_shared:
         pointer = SHARED_WINDOW << ADDRESS_BITS | pointer & ADDRESS_MASK
     lines = "".join(
@@ -130,14 +123,14 @@ def _memory(pointer: int, block: Any, buffers: Buffers) -> str:
 def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
     """Describe why a meeting at which a thread waits cannot take place."""
     threads = failure.threads
-    thread = threads[threads["status"] == FAULT][0]
+    thread = threads[threads["status"] == records.FAULT][0]
     pc, about, mask = int(thread["pc"]), int(thread["address"]), int(thread["mask"])
     who = tuple(int(thread[axis]) for axis in _AXES)
     where = f"\n  at {_where(instructions, pc)}"
-    if failure.why == PASSED_BY:
+    if failure.why == records.PASSED_BY:
         other = threads[about]
         place = tuple(int(other[axis]) for axis in _AXES)
-        is_gone = other["status"] == ENDED
+        is_gone = other["status"] == records.ENDED
         now = "has ended" if is_gone else f"waits at {_where(instructions, int(other['pc']))}"
         whom = (
             "all threads of the block"
@@ -148,22 +141,22 @@ def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
             f"thread {who} waits for {whom}, and thread {place} has passed the place by: it {now}; let "
             f"all of them come by there, or return before it{where}"
         )
-    if failure.why == NOT_IN_MASK:
+    if failure.why == records.NOT_IN_MASK:
         lane = int(thread["rank"]) % WARP
         return f"thread {who} is lane {lane}, which the mask {mask:#x} that it passes does not name{where}"
-    if failure.why == ABSENT_LANE:
+    if failure.why == records.ABSENT_LANE:
         missing = "has ended, or never was" if mask >> about & 1 else f"is not in the mask {mask:#x}"
         return (
             f"thread {who} reads the value of lane {about}, which {missing}: on a GPU the value is anything; "
             f"let lane {about} take part, or narrow the width or the distance{where}"
         )
     barrier, count = int(thread["b"]), int(thread["c"])
-    if failure.why == BAD_BARRIER:
+    if failure.why == records.BAD_BARRIER:
         return (
             f"thread {who} waits at barrier {barrier} for {count or 'all'} threads; expected one from 0 "
             f"to {BARRIERS - 1}, and a multiple of {WARP} threads{where}"
         )
-    if failure.why == UNLIKE:
+    if failure.why == records.UNLIKE:
         return (
             f"threads wait at barrier {barrier} for different numbers of threads, or with different "
             f"operations:\n  {_where(instructions, pc)}\n  {_where(instructions, int(threads[about]['pc']))}"
@@ -176,11 +169,11 @@ def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
 
 def _waiting(failure: Failure, instructions: Sequence[Instruction]) -> str:
     """Describe where the threads of a block wait."""
-    waiting = failure.threads[failure.threads["status"] < ENDED]
+    waiting = failure.threads[failure.threads["status"] < records.ENDED]
     places = Counter(int(pc) for pc in waiting["pc"])
     lines = "".join(f"\n  {count} at {_where(instructions, pc)}" for pc, count in places.most_common())
-    if failure.why == ENDLESS:
+    if failure.why == records.ENDLESS:
         return f"threads go through loops without an end, or wait for what never comes:{lines}"
-    if failure.why == DIVERGED:
+    if failure.why == records.DIVERGED:
         return f"threads of one warp wait for a barrier at different places, where one is asked for:{lines}"
     return f"threads wait for ever, for others that wait elsewhere or have ended:{lines}"

@@ -15,26 +15,14 @@ from ptx_on_cpu.checks.meetings import (
 )
 from ptx_on_cpu.records import ABSENT_LANE, CROWDED, IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
-UP: Final = MEETINGS.index("shfl.up")
-DOWN: Final = MEETINGS.index("shfl.down")
-BFLY: Final = MEETINGS.index("shfl.bfly")
-IDX: Final = MEETINGS.index("shfl.idx")
-ALL: Final = MEETINGS.index("vote.all")
-ANY: Final = MEETINGS.index("vote.any")
-UNI: Final = MEETINGS.index("vote.uni")
-BALLOT: Final = MEETINGS.index("vote.ballot")
-MATCH_ANY: Final = MEETINGS.index("match.any")
-MATCH_ALL: Final = MEETINGS.index("match.all")
-ACTIVE: Final = MEETINGS.index("activemask")
-ELECT: Final = MEETINGS.index("elect")
-R_ADD: Final = MEETINGS.index("redux.add")
-R_MIN: Final = MEETINGS.index("redux.min")
-R_MAX: Final = MEETINGS.index("redux.max")
-R_AND: Final = MEETINGS.index("redux.and")
-R_OR: Final = MEETINGS.index("redux.or")
-R_XOR: Final = MEETINGS.index("redux.xor")
-BAR_AND: Final = MEETINGS.index("bar.and")
-BAR_OR: Final = MEETINGS.index("bar.or")
+UP, DOWN, BFLY, IDX = (MEETINGS.index(f"shfl.{how}") for how in ("up", "down", "bfly", "idx"))
+ALL, ANY, UNI, BALLOT = (MEETINGS.index(f"vote.{how}") for how in ("all", "any", "uni", "ballot"))
+MATCH_ANY, MATCH_ALL = MEETINGS.index("match.any"), MEETINGS.index("match.all")
+ACTIVE, ELECT = MEETINGS.index("activemask"), MEETINGS.index("elect")
+R_ADD, R_MIN, R_MAX, R_AND, R_OR = (
+    MEETINGS.index(f"redux.{how}") for how in ("add", "min", "max", "and", "or")
+)
+BAR_AND, BAR_OR = MEETINGS.index("bar.and"), MEETINGS.index("bar.or")
 NO_BARRIER: Final = -1  # threads of a warp have met
 
 

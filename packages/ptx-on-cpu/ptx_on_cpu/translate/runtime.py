@@ -5,27 +5,10 @@ import re
 from importlib.resources import files
 from typing import Final
 
+from ptx_on_cpu import records
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
 from ptx_on_cpu.checks.races import IN_SHARED
-from ptx_on_cpu.records import (
-    ACCESS,
-    BLOCK,
-    BUFFER,
-    ENDED,
-    EXECUTED,
-    FAULT,
-    MISALIGNED,
-    NO_ROOM,
-    OUT_OF_BOUNDS,
-    RACE,
-    READ_ONLY,
-    RUNNING,
-    TAKE_TRACE,
-    THREAD,
-    TRACE_ROOM,
-    UNINITIALISED,
-    offset,
-)
+from ptx_on_cpu.records import ACCESS, BLOCK, BUFFER, EXECUTED, THREAD, offset
 
 _RECORDS: Final = {
     "block": BLOCK,
@@ -34,29 +17,19 @@ _RECORDS: Final = {
     "access": ACCESS,
     "executed": EXECUTED,
 }
-_NUMBERS: Final = {
+# Numbers by the names that `runtime.ll` has for them; those of `records` keep their names.
+_NUMBERS: Final = vars(records) | {
     "BITS": ADDRESS_BITS,
     "MASK": ADDRESS_MASK,
     "SHARED": SHARED_WINDOW,
     "LOCAL": LOCAL_WINDOW,
     "SHARED_BASE": SHARED_WINDOW << ADDRESS_BITS,
     "LOCAL_BASE": LOCAL_WINDOW << ADDRESS_BITS,
-    "ENDED": ENDED,
-    "FAULT": FAULT,
-    "RUNNING": RUNNING,
-    "OUT_OF_BOUNDS": OUT_OF_BOUNDS,
-    "MISALIGNED": MISALIGNED,
-    "READ_ONLY": READ_ONLY,
-    "UNINITIALISED": UNINITIALISED,
     "THREAD_SIZE": THREAD.itemsize,
     "BUFFER_SIZE": BUFFER.itemsize,
     "ACCESS_SIZE": ACCESS.itemsize,
     "EXECUTED_SIZE": EXECUTED.itemsize,
-    "TRACE_ROOM": TRACE_ROOM,
-    "TAKE_TRACE": TAKE_TRACE,
     "IN_SHARED": IN_SHARED,
-    "RACE": RACE,
-    "NO_ROOM": NO_ROOM,
 }
 
 
