@@ -15,29 +15,11 @@ _TOKEN: Final = re.compile(r"[%$\w.]+")
 _ENDS: Final = ("ret", "exit", "trap")
 _BRANCHES: Final = ("bra", "brx")
 _WITHOUT_RESULT: Final = frozenset(
-    [
-        "st",
-        "red",
-        "bra",
-        "brx",
-        "ret",
-        "exit",
-        "trap",
-        "call",
-        "membar",
-        "fence",
-        "prefetch",
-        "prefetchu",
-        "nanosleep",
-        "brkpt",
-        "bar",
-        "barrier",
-        "cp",
-        "griddepcontrol",
-        "discard",
-        "applypriority",
-        "pmevent",
-    ]
+    {
+        *("st", "red", "bra", "brx", "ret", "exit", "trap", "call", "membar", "fence", "prefetch"),
+        *("prefetchu", "nanosleep", "brkpt", "bar", "barrier", "cp", "griddepcontrol", "discard"),
+        *("applypriority", "pmevent"),
+    }
 )
 
 
