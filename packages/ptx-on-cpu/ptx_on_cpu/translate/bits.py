@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from ptx_on_cpu.syntax.program import width
-from ptx_on_cpu.translate.function import Translation, computes, emits
+from ptx_on_cpu.translate.formulas import computes
+from ptx_on_cpu.translate.function import Translation, emits
 
 
 @computes("and", "or", "xor")

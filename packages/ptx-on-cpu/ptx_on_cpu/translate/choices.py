@@ -6,7 +6,8 @@ from typing import Final
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import conversions, floats
 from ptx_on_cpu.translate.formats import packed
-from ptx_on_cpu.translate.function import Translation, computes, emits
+from ptx_on_cpu.translate.formulas import computes
+from ptx_on_cpu.translate.function import Translation, emits
 from ptx_on_cpu.translate.integers import FLOAT_KINDS
 from ptx_on_cpu.translate.text import llvm_type
 

@@ -7,7 +7,6 @@ waits for, and returns; called again, it goes on behind that place. Registers ar
 what an instruction takes them for is in its type.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -23,7 +22,6 @@ _COUNT: Final = 8  # bytes of a frame for a count of meetings
 
 
 Emitter = Callable[["Translation", list[str], Sequence[str]], None]
-Formula = Callable[..., str]
 EMITTERS: Final[dict[str, Emitter]] = {}
 
 
@@ -35,38 +33,6 @@ def emits(*names: str) -> Callable[[Emitter], Emitter]:
         return emitter
 
     return register
-
-
-def computes(*names: str, of: str = "kind", into: str = "kind") -> Callable[[Formula], Formula]:
-    """Register the function `formula(t, kind, *values)` of instructions that compute one value.
-
-    `kind` is the last of the modifiers, `values` are what the operands behind the first hold, which gets the
-    result. `of` names the operands' types, the last for all that follow, and `into` the result's: types of
-    PTX, or `kind`, its `bits` alone, or `wide`, which has twice as many where a modifier says so.
-    """
-
-    def register(formula: Formula) -> Formula:
-        @emits(*names)
-        def emitter(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-            first, *others = (_type(name, parts) for name in of.split())
-            kinds = itertools.chain((first, *others), itertools.repeat(others[-1] if others else first))
-            values = [t.get(operand, kind) for operand, kind in zip(operands[1:], kinds, strict=False)]
-            t.set(operands[0], formula(t, parts[-1], *values), _type(into, parts))
-
-        del emitter
-        return formula
-
-    return register
-
-
-def _type(name: str, parts: list[str]) -> str:
-    """Return the type that a description of an instruction with these modifiers names."""
-    kind = parts[-1]
-    if name == "bits":
-        return f"b{width(kind)}"
-    if name == "wide" and "wide" in parts:
-        return f"{kind[0]}{2 * width(kind)}"
-    return kind if name in ("kind", "wide") else name
 
 
 class Translation(Operands):

@@ -1,11 +1,14 @@
 """Translate arithmetic: that of integers here, that of floats by `floats`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Final
 
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
-from ptx_on_cpu.translate.function import Formula, Translation, computes
+from ptx_on_cpu.translate.formulas import Formula, computes
+from ptx_on_cpu.translate.function import Translation
 
 FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _WITH_CARRY: Final = ("addc", "subc", "madc")

@@ -11,7 +11,8 @@ from ptx_on_cpu.checks.races import ACQUIRE, BLOCK_ATOMIC, RELEASE, STRONG_LOAD,
 from ptx_on_cpu.records import ATOMIC, LOAD, STORE
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
-from ptx_on_cpu.translate.function import Translation, computes, emits
+from ptx_on_cpu.translate.formulas import computes
+from ptx_on_cpu.translate.function import Translation, emits
 
 _SPACES: Final = ("global", "shared", "local", "param", "const")
 _WHICH: Final = ("global", "shared", "local", "generic")  # as the runtime numbers them
