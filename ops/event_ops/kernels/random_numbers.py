@@ -1,11 +1,13 @@
 """Random numbers of one neuron or entry: functions of words that Numba, Numba-CUDA and Warp compile alike.
 
 Each is written once, of typed scalars, in the language that the three have in common; `compiled` makes the
-functions of a target. In Warp's, `np` is Warp, which has types and functions of the same names, but converts
-no number by itself: hence the casts. Numba widens 32-bit integers to 64 bits, where they would not wrap
-round: hence those of results. The modules of kernels/reference say what is computed.
+functions of a target. In Warp's, `np` and `math` are Warp, which has types and functions of the same names,
+but converts no number by itself: hence the casts. Numba widens 32-bit integers to 64 bits, where they would
+not wrap round: hence those of results. Numba-CUDA takes `math.sqrt` in a device function, but not `np.sqrt`.
+The modules of kernels/reference say what is computed.
 """
 
+import math
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -18,7 +20,7 @@ from event_ops.kernels.reference.bernoulli import NORMAL_STREAM
 from event_ops.kernels.reference.random_numbers import KEY_STEP, MULTIPLIER, ROUNDS
 
 _WORD = 0xFFFFFFFF
-_TURN = 2 * np.pi
+_TURN = 2 * math.pi
 
 # Warp reads names of modules as numbers, but not the attributes of a module.
 _NORMAL, _UNIFORM = noise.DOMAINS["normal"], noise.DOMAINS["uniform"]
@@ -68,8 +70,8 @@ def unit_uniform(word: Any, like: Any) -> Any:
 def unit_normal(seed: Any, row: Any, column: Any, like: Any) -> Any:
     """Return the standard normal deviate of an entry, by Box and Muller, in the type of `like`."""
     first, second = philox2x32(np.uint32(column) | np.uint32(NORMAL_STREAM), row, seed)
-    radius = np.sqrt(type(like)(-2.0) * np.log(type(like)(1.0) - unit_uniform(first, like)))
-    return radius * np.cos(type(like)(_TURN) * unit_uniform(second, like))
+    radius = math.sqrt(type(like)(-2.0) * math.log(type(like)(1.0) - unit_uniform(first, like)))
+    return radius * math.cos(type(like)(_TURN) * unit_uniform(second, like))
 
 
 def constant_weight(weight: Any, seed: Any, row: Any, column: Any, word: Any) -> Any:
@@ -185,7 +187,7 @@ _FUNCTIONS = (
 def compiled(jit: Callable[[Any], Any], numbers: Any = np, **own: Any) -> SimpleNamespace:
     """Return the functions as `jit` compiles them, each calling the others' compiled forms.
 
-    numbers: the module that `np` names in them. own: functions that a target has in place of some.
+    numbers: the module that `np` names in them. own: names that a target replaces.
     """
     known = {"np": numbers, **own}
     for function in _FUNCTIONS:

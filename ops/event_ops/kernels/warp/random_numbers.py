@@ -13,7 +13,7 @@ def float_bits(x: wp.float32) -> wp.int32:
     return wp.cast(x, wp.int32)
 
 
-functions = compiled(wp.func, wp, float_bits=float_bits)
+functions = compiled(wp.func, wp, math=wp, float_bits=float_bits)
 chosen, philox2x32 = functions.chosen, functions.philox2x32
 WEIGHTS: Final[dict[str, Any]] = {
     "constant": functions.constant_weight,
