@@ -67,7 +67,7 @@ WRAPPED = [wrapped_by_numba, wrapped_with_shares, wrapped_by_warp]
     [
         (wrapped_by_numba, ""),
         (wrapped_with_shares, ""),
-        (wrapped_by_warp, ", *, outs: 'Any' = None, launch_dims: 'Any' = None"),
+        (wrapped_by_warp, ", *, outs: Any = None, launch_dims: Any = None"),
     ],
 )
 def test_inputs_are_given_by_position_or_by_name(wrapped, options):
