@@ -268,7 +268,7 @@ def unpack_events(d: Draw) -> Made:
 OPERATORS = {
     name: make
     for name, make in list(globals().items())
-    if inspect.isfunction(make) and inspect.get_annotations(make).get("return") == "Made"
+    if inspect.isfunction(make) and inspect.get_annotations(make).get("return") == Made
 }
 
 
