@@ -185,9 +185,11 @@ _FUNCTIONS = (
 
 
 def compiled(jit: Callable[[Any], Any], numbers: Any = np, **own: Any) -> SimpleNamespace:
-    """Return the functions as `jit` compiles them, each calling the others' compiled forms.
+    """Return the functions as `jit` compiles them, each calling the compiled forms of those that it needs.
 
-    numbers: the module that `np` names in them. own: names that a target replaces.
+    Two dictionaries go with them: `weights` and `numbers`, the functions of a distribution by its name.
+
+    numbers: the module that `np` names in the functions. own: names that a target replaces.
     """
     known = {"np": numbers, **own}
     for function in _FUNCTIONS:
@@ -195,4 +197,5 @@ def compiled(jit: Callable[[Any], Any], numbers: Any = np, **own: Any) -> Simple
             copy = FunctionType(function.__code__, {**function.__globals__, **known}, function.__name__)
             copy.__module__, copy.__annotations__ = function.__module__, function.__annotations__
             known[function.__name__] = jit(copy)
-    return SimpleNamespace(**known)
+    weights = {name: known[f"{name}_weight"] for name in ("constant", "uniform", "normal")}
+    return SimpleNamespace(**known, weights=weights, numbers={name: known[name] for name in noise.DOMAINS})

@@ -12,7 +12,7 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import Loop
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.encodings import spike_compact
-from event_ops.kernels.numba_cuda.random_numbers import NUMBERS
+from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
 from event_ops.neurons.emit import Parts, parts_of
 from event_ops.neurons.reference import Step, with_list
@@ -44,7 +44,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     words = ["seed", "time", "first", "table"] if noise else []
     parts = parts_of(neuron, NUMBA_CUDA, outputs, drawn)
     body = [*parts.shared_lines(NUMBA_CUDA), *_lines_of_thread(parts, width_of(neuron, noise))]
-    names = {"cuda": cuda, "math": math, "np": np, **NUMBERS, **_WIDE, **tables_of(neuron)}
+    names = {"cuda": cuda, "math": math, "np": np, **random_functions.numbers, **_WIDE, **tables_of(neuron)}
     # Inlined, a step is the same arithmetic wherever it is called.
     taken = [*parts.loads, *_shared_names(parts)]
     after = f"return {tuple_of([x for _, x in parts.writes])}"

@@ -10,7 +10,7 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
-from event_ops.kernels.warp.random_numbers import NUMBERS
+from event_ops.kernels.warp.random_numbers import random_functions
 from event_ops.neurons.emit import parts_of
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import warp_kernel
@@ -30,7 +30,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     parts = parts_of(neuron, WARP, [*arrays[:states], *written], drawn)
     words = ["seed", "time", "first", "table"] if noise else []
     parameters = [f"{name}: Array" for name in (*arrays, *words, *written)]
-    names = {"wp": wp, "Array": Array, **NUMBERS, **as_vectors(tables_of(neuron))}
+    names = {"wp": wp, "Array": Array, **random_functions.numbers, **as_vectors(tables_of(neuron))}
     function = defined(
         "neuron_step",
         parameters,

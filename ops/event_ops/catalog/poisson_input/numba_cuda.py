@@ -8,7 +8,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import at
-from event_ops.kernels.numba_cuda.random_numbers import known_poisson, traced_poisson
+from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from ffi_bridge import numba_cuda_kernel
 
 
@@ -32,7 +32,8 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
-        kernel = kernel_with(traced_poisson if which.dtype.kind == "f" else known_poisson)
+        is_mean = which.dtype.kind == "f"
+        kernel = kernel_with(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
         run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases={6: 0})
         return run(weight.reshape(-1), seed, step, first, tables, which.reshape(-1), initial)
 

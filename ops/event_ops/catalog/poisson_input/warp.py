@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from event_ops.kernels.warp.access import Array, at
-from event_ops.kernels.warp.random_numbers import known_poisson, traced_poisson
+from event_ops.kernels.warp.random_numbers import random_functions
 from ffi_bridge import warp_kernel
 
 
@@ -31,7 +31,8 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; floats in `which` are means, integers name their tables."""
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
-        kernel = kernel_with(traced_poisson if which.dtype.kind == "f" else known_poisson)
+        is_mean = which.dtype.kind == "f"
+        kernel = kernel_with(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
         run = warp_kernel(kernel, outs, in_out_argnames=["y"])
         return run(weight, seed, step, first, tables, which, initial)
 

@@ -8,14 +8,14 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import at
-from event_ops.kernels.numba_cuda.random_numbers import NUMBERS
+from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from ffi_bridge import numba_cuda_kernel
 
 
 @cache
 def kernel_with(distribution: str, stream: int) -> Any:
     """Return the kernel of y = base + scale * number; an array of bases is the same memory as y."""
-    number = NUMBERS[distribution]
+    number = random_functions.numbers[distribution]
 
     @cuda.jit
     def noise_input(scale: Any, seed: Any, step: Any, first: Any, table: Any, base: Any, y: Any) -> None:

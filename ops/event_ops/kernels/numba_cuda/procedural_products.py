@@ -13,7 +13,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import always, is_active
-from event_ops.kernels.numba_cuda.random_numbers import WEIGHTS, next_draws
+from event_ops.kernels.numba_cuda.random_numbers import next_draws, random_functions
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     FULL,
@@ -167,7 +167,7 @@ def product(
     **_: Any,
 ) -> Callable[..., Any]:
     """Return the function `(weight, seed, x) -> y`; the device function `counts` tells which x are used."""
-    rows, weight_of, by_matrix = shape[0], WEIGHTS[distribution], len(outs.shape) == 2
+    rows, weight_of, by_matrix = shape[0], random_functions.weights[distribution], len(outs.shape) == 2
     # Where rows are left out, a warp finds those that are not.
     watches = counts is is_active and not by_matrix
     watched = min(WARP, max(1, rows // RESIDENT_WARPS)) if watches else 1

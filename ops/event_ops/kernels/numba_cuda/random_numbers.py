@@ -15,15 +15,8 @@ from event_ops.kernels.reference import bernoulli
 _GAP_BITS: Final = np.uint32(bernoulli.GAP_BITS)
 _NO_ENTRY: Final = np.int32(bernoulli.NO_ENTRY)
 
-functions = compiled(cuda.jit(device=True))
-chosen, philox2x32 = functions.chosen, functions.philox2x32
-WEIGHTS: Final[dict[str, Any]] = {
-    "constant": functions.constant_weight,
-    "uniform": functions.uniform_weight,
-    "normal": functions.normal_weight,
-}
-NUMBERS: Final[dict[str, Any]] = {"normal": functions.normal, "uniform": functions.uniform}
-known_poisson, traced_poisson = functions.known_poisson, functions.traced_poisson
+random_functions = compiled(cuda.jit(device=True))
+chosen, philox2x32 = random_functions.chosen, random_functions.philox2x32
 
 
 @cuda.jit(device=True)

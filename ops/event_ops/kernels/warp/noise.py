@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import warp as wp
 
 from event_ops.kernels.warp.access import Array, at
-from event_ops.kernels.warp.random_numbers import NUMBERS
+from event_ops.kernels.warp.random_numbers import random_functions
 from ffi_bridge import warp_kernel
 
 
 @cache
 def kernel_with(distribution: str, stream: int) -> Any:
     """Return the kernel of y = base + scale * number, where y holds base at first."""
-    number = NUMBERS[distribution]
+    number = random_functions.numbers[distribution]
     chosen = wp.constant(stream)
 
     @wp.kernel(enable_backward=False, module="unique")

@@ -10,7 +10,7 @@ import warp as wp
 
 from event_ops.kernels.reference.bernoulli import GAP_BITS, NO_ENTRY, gap_table
 from event_ops.kernels.warp.access import Array, Array2d, is_active
-from event_ops.kernels.warp.random_numbers import WEIGHTS, chosen, philox2x32
+from event_ops.kernels.warp.random_numbers import chosen, philox2x32, random_functions
 from event_ops.kernels.warp.scatter import sums_of
 
 _GAP_BITS, _NO_ENTRY = wp.constant(wp.uint32(GAP_BITS)), wp.constant(wp.uint32(NO_ENTRY))
@@ -19,7 +19,7 @@ _GAP_BITS, _NO_ENTRY = wp.constant(wp.uint32(GAP_BITS)), wp.constant(wp.uint32(N
 @cache
 def kernel_with(distribution: str) -> Any:
     """Return the kernel for weights of a distribution, `add_rows(weight, seed, table, x, ..., y)`."""
-    weight_of = WEIGHTS[distribution]
+    weight_of = random_functions.weights[distribution]
 
     @wp.kernel(enable_backward=False, module="unique")
     def add_rows(
