@@ -127,14 +127,23 @@ def csr_event_deliver(*, outs: Any, **_: Any) -> Callable[..., Any]:
     return call
 
 
-def csr_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many entries."""
+def by_size(make: Callable[[bool], Any], updated: int) -> Callable[..., Any]:
+    """Return the builder of kernels that `make` makes for one thread, or for all where entries are many.
 
-    def call(history: Any, data: Any, indices: Any, *rest: Any) -> Any:
-        kernel = make_arrivals(reaches(indices.size, MIN_ENTRIES_PARALLEL))
-        return numba_kernel(kernel, outs, input_output_aliases={5: 0})(history, data, indices, *rest)
+    `updated` is the position of the argument that is the same memory as y.
+    """
 
-    return call
+    def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
+        def call(first: Any, data: Any, indices: Any, *rest: Any) -> Any:
+            kernel = make(reaches(indices.size, MIN_ENTRIES_PARALLEL))
+            return numba_kernel(kernel, outs, input_output_aliases={updated: 0})(first, data, indices, *rest)
+
+        return call
+
+    return build
+
+
+csr_event_arrivals = by_size(make_arrivals, 5)
 
 
 def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -196,11 +205,4 @@ def make_expsyn_step(large: bool) -> Any:
     return step
 
 
-def expsyn_step(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many entries."""
-
-    def call(g: Any, data: Any, indices: Any, *rest: Any) -> Any:
-        kernel = make_expsyn_step(reaches(indices.size, MIN_ENTRIES_PARALLEL))
-        return numba_kernel(kernel, outs, input_output_aliases={0: 0})(g, data, indices, *rest)
-
-    return call
+expsyn_step = by_size(make_expsyn_step, 0)
