@@ -1,7 +1,7 @@
 """Every CUDA kernel, compiled for a GPU and run on an emulated one, gives what a plain loop gives.
 
-One operator of each family is checked in the quick run, and one case of each operator in the slow one;
-`nox -s gpu` looks at all properties, cases and dtypes.
+One operator of each family, and `procedural_matvec`, are checked in the quick run, and one case of each
+operator in the slow one; `nox -s gpu` looks at all properties, cases and dtypes.
 """
 
 import pytest
@@ -21,6 +21,8 @@ from ptx_on_cpu import Checks
 
 BACKENDS = ("numba_cuda", "warp")
 QUICK = [min(members, key=number_of_arguments) for members in (*by_family(CATALOG).values(), NEURONS, RULES)]
+# Its normal weights take functions of the device that no operator of another family calls.
+QUICK += [operator for operator in CATALOG if operator.name == "procedural_matvec"]
 CELLS = [
     pytest.param(cell, id=cell.id, marks=[] if operator in QUICK else [pytest.mark.slow])
     for operator in OPERATORS
