@@ -29,7 +29,7 @@ SOURCES = 100  # of hpc_benchmark: how many neurons' synapses count
 
 
 class Runs(NamedTuple):
-    """Say what is simulated."""
+    """Describe the runs of a network: its model, size, duration and seeds."""
 
     model: Any
     neurons: int

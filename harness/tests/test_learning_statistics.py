@@ -25,7 +25,7 @@ SEEDS = range(1, 6)
 
 @functools.cache
 def kept(name):
-    """Read what ``reference_data/simulated.py`` found."""
+    """Read the statistics that ``reference_data/simulated.py`` wrote."""
     return json.loads((Path(__file__).parents[1] / "reference_data" / f"{name}.json").read_text())
 
 

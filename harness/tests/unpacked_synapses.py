@@ -9,7 +9,7 @@ from event_ops_harness.networks.microcircuit.rows import SLOTS
 
 
 class Unpacked:
-    """Hold synapses onto so many targets; `rows` are source * SLOTS + delay, `data` weights in pA."""
+    """Hold synapses onto a number of targets; `rows` are source * SLOTS + delay, `data` weights in pA."""
 
     def __init__(self, packed: Synapses, targets: int) -> None:
         self.entries, self.indptr, self.scale = packed

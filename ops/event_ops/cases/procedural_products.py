@@ -117,7 +117,7 @@ def _vector_for_matrix(wrong: Wrong, operand: str, vector: np.ndarray, n: int | 
 
 
 def _of_numbers(call: Call, outs: Outs) -> int:
-    """Count a product and a sum for each entry and column, beside what generates each entry once."""
+    """Count a product and a sum for each entry and column; and once for each entry, its generation."""
     x = call.v if hasattr(call, "v") else call.B
     return generated_product(call, len(x), 2 * math.prod(x.shape[1:]))
 

@@ -193,7 +193,7 @@ def on_threads(work: Callable[[Any], None], each: Iterable[Any]) -> Iterator[Non
 
 
 def slices(ends: np.ndarray) -> list[tuple[int, int]]:
-    """Split the sources into ranges of about SYNAPSES_AT_ONCE synapses, given where those of each end."""
+    """Split the sources into ranges of about SYNAPSES_AT_ONCE synapses, given where each source's end."""
     goals = np.arange(0, ends[-1], SYNAPSES_AT_ONCE)
     edges = np.unique([0, *np.searchsorted(ends, goals), ends.size - 1])
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -30,7 +30,7 @@ BALANCED = {"coba": coba.COBA, "cuba": cuba.CUBA}
 
 
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
-    """Build a balanced network; return the step, how its state begins, and what the step reads."""
+    """Build a balanced network; return its step, the maker of its first state, and the step's inputs."""
     network, seed = BALANCED[request["network"]], request["seed"]
     network = replace(network, model=type(network.model)(**request["model"]))
     connectivity, fused = (

@@ -23,7 +23,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def add_usual_options(parser: OneLineParser, seconds: float, *, divisible: bool) -> None:
-    """Add the options of every network, and of those that are divisible among devices and processes.
+    """Add the options of every network, and with `divisible` the options for devices and processes.
 
     `seconds` is the model time by default.
     """

@@ -134,7 +134,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Hold a network that is built, what is recorded of it, and how many steps it runs for."""
+    """Hold a built network, its recorder, and its number of steps."""
 
     step: Step
     state: Any  # the first one
