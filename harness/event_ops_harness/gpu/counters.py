@@ -101,7 +101,7 @@ class CountedLaunch:
     @classmethod
     def of_launch(cls, launch: Launch, resources: Resources, shared: int) -> Self:
         """Return the counters of a counted launch, with the bytes of its dynamic shared memory."""
-        accesses, buffers = launch.accesses, launch.buffers.known
+        accesses, buffers = launch.accesses, launch.buffers.addressable
         atomics = accesses[(accesses["kind"] == ATOMIC) & (accesses["space"] == GLOBAL)]
         updated = frozenset(located(atomics, buffers)[1].tolist())
         return cls(launch.counts, buffers, updated, resources, shared)

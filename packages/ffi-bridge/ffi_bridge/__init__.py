@@ -13,6 +13,7 @@ from ffi_bridge.operators.kernel import get_operator as get_operator
 from ffi_bridge.operators.kernel import get_operators as get_operators
 from ffi_bridge.operators.kernel import use_backend as use_backend
 
+# Type checkers do not look into `__getattr__`: for them the lazy names stand here.
 if TYPE_CHECKING:
     from ffi_bridge import emulated as emulated
     from ffi_bridge.native.handler_kernel import handler_kernel as handler_kernel
@@ -69,8 +70,8 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, extra = _LAZY[name]
     try:
-        found = _import_module(module)
-        return found if module == f"{__name__}.{name}" else getattr(found, name)
+        loaded = _import_module(module)
+        return loaded if module == f"{__name__}.{name}" else getattr(loaded, name)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"ffi_bridge.{name} needs {error.name}, which is not installed; "

@@ -23,6 +23,7 @@ _PACKAGES = (
     "warp-lang",
     "ptx-on-cpu",
 )
+# Module of `self_test` -> the device that its kernel needs.
 _TOOLCHAINS = {"numba_cpu": "cpu", "warp": "any", "numba_cuda": "gpu"}
 
 
@@ -57,13 +58,13 @@ def _versions() -> Iterator[str]:
 
 
 def _native_calls() -> Iterator[str]:
-    known = "XLA FFI {}.{}".format(*abi.COMPARED)
+    newest = "XLA FFI {}.{}".format(*abi.COMPARED)
     try:
         abi.check_platform()
     except Exception as error:
         yield f"refused: {error}"
     else:
-        yield f"jaxlib's structs are those of {known}, or an older one"
+        yield f"jaxlib's structs are those of {newest}, or an older one"
 
 
 def _devices() -> Iterator[str]:

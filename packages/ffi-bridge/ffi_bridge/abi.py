@@ -115,17 +115,18 @@ def check_version(header: str) -> None:
     adds fields behind those above: it should work, with an UnknownAPIWarning.
     """
     version = tuple(map(int, _DECLARED.findall(header)))
+    # A header without both numbers says nothing that could be compared.
     if len(version) != 2 or version <= COMPARED:
         return
-    found, known = (f"XLA FFI {major}.{minor}" for major, minor in (version, COMPARED))
+    installed, compared = (f"XLA FFI {major}.{minor}" for major, minor in (version, COMPARED))
     if version[0] != COMPARED[0]:
         raise UnsupportedPlatformError(
-            f"the installed jaxlib has {found}, and ffi_bridge knows the structs up to {known}; "
+            f"the installed jaxlib has {installed}, and ffi_bridge knows the structs up to {compared}; "
             "install a newer ffi-bridge, or an older jax"
         )
     warnings.warn(
-        f"the installed jaxlib has {found}, and ffi_bridge was compared with {known} at most; structs may "
-        "only grow, so that it should work; look for a newer ffi-bridge",
+        f"the installed jaxlib has {installed}, and ffi_bridge was compared with {compared} at most; structs "
+        "may only grow, so that it should work; look for a newer ffi-bridge",
         UnknownAPIWarning,
         stacklevel=2,
     )

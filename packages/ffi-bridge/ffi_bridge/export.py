@@ -12,7 +12,7 @@ from typing import Any, Final
 import jax
 
 from ffi_bridge.errors import MissingTargetError
-from ffi_bridge.native.tracing import of_a_call
+from ffi_bridge.native.tracing import effects_of_call
 from ffi_bridge.targets import Target, ensure_target, targets
 
 _TARGET: Final = re.compile(
@@ -61,7 +61,7 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
         ModuleNotFoundError: flatbuffers is not installed; the extra `export` installs it.
     """
     try:
-        of_a_call(ordered=True)  # makes the effects known that the program may name
+        effects_of_call(ordered=True)  # makes the effects known that the program may name
         exported = jax.export.deserialize(bytearray(content))
     except ImportError as error:
         raise ModuleNotFoundError(
@@ -69,9 +69,9 @@ def deserialize(content: bytes | bytearray) -> jax.export.Exported:
             'pip install "ffi-bridge[export]"',
             name="flatbuffers",
         ) from error
-    known = targets()
+    registered = targets()
     for name, toolchain in _named_in(exported.mlir_module()).items():
-        if name not in known:
+        if name not in registered:
             _find(name, toolchain)
     return exported
 
@@ -85,9 +85,9 @@ def _find(name: str, toolchain: str) -> Target:
     def build() -> tuple[int, object]:
         if toolchain in _FINDERS:
             module, _, attribute = _FINDERS[toolchain].partition(":")
-            found = getattr(importlib.import_module(module), attribute)(name)
-            if found is not None:
-                return found
+            code = getattr(importlib.import_module(module), attribute)(name)
+            if code is not None:
+                return code
         raise MissingTargetError(
             f"the program calls {name!r}, which is neither compiled in this process nor in its kernel cache "
             "(ffi_bridge.kernel_cache.folder()), or a C library that it calls is gone or was built anew; "

@@ -38,11 +38,12 @@ OFF: Final = "off"
 
 _SUFFIX: Final = ".kernel"
 _PART: Final = ".kernel.part"  # that is being written
+# With the number of the format: a file of an older one is passed over.
 _MAGIC: Final = b"ffi-bridge kernel 2\n"
 _DIGEST: Final = 16  # bytes
 _SIZE: Final = 8  # bytes
 _ROOT: Final = 0
-_OWN: Final = stat.S_IRUSR | stat.S_IWUSR
+_BY_OWNER: Final = stat.S_IRUSR | stat.S_IWUSR
 _READ_BY_OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
 _WRITTEN_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _DAY: Final = 24 * 3600  # seconds
@@ -99,7 +100,7 @@ def store(key: str, entry: Entry) -> None:
     try:
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700, parents=True)
-        mode = _OWN | _check_folder(place) & _READ_BY_OTHERS
+        mode = _BY_OWNER | _check_folder(place) & _READ_BY_OTHERS
         if os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             _write(place / (key + _SUFFIX), _packed(key, entry), mode)
             _forget_old(place)
@@ -110,16 +111,16 @@ def store(key: str, entry: Entry) -> None:
 def files() -> list[Path]:
     """Return the files of the folder, also files that are being written."""
     place = folder()
-    found = [] if place is None else place.glob(f"*{_SUFFIX}*")
-    return [x for x in found if x.name.endswith((_SUFFIX, _PART)) and (x.is_symlink() or not x.is_dir())]
+    paths = [] if place is None else place.glob(f"*{_SUFFIX}*")
+    return [x for x in paths if x.name.endswith((_SUFFIX, _PART)) and (x.is_symlink() or not x.is_dir())]
 
 
 def clear() -> int:
     """Delete every kernel on disk, and return the number of files; running programs go on."""
-    kept = files()
-    for path in kept:
+    paths = files()
+    for path in paths:
         path.unlink(missing_ok=True)
-    return len(kept)
+    return len(paths)
 
 
 @functools.cache
@@ -168,6 +169,7 @@ def _check_writers(path: Path, status: os.stat_result) -> None:
 def _read(path: Path) -> bytes:
     if not stat.S_ISREG(path.stat().st_mode):  # opening anything else may wait for ever, or have effects
         raise _NotTrustedError(f"{path} is not a regular file; remove it")
+    # The file may be exchanged for a pipe after `stat`, on which opening would wait.
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         status = os.fstat(file.fileno())
         _check_writers(path, status)
@@ -185,6 +187,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         Path(written).chmod(mode)
+        # One step for readers: they find the old file or the new one.
         Path(written).replace(path)
     except OSError:
         Path(written).unlink(missing_ok=True)
@@ -197,15 +200,16 @@ def _forget_old(place: Path) -> None:
 
     Other processes may do the same at the same time, or read: who finds a file gone compiles it anew.
     """
-    found: list[tuple[float, int, str]] = []
+    candidates: list[tuple[float, int, str]] = []
     with contextlib.suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
             if entry.name.endswith((_SUFFIX, _PART)) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
-                    found.append((status.st_mtime, status.st_size, entry.path))
-    now, size = time.time(), sum(size for _, size, _ in found)
-    for changed, bytes_, path in sorted(found):
+                    candidates.append((status.st_mtime, status.st_size, entry.path))
+    now, size = time.time(), sum(size for _, size, _ in candidates)
+    # The oldest go first, until the rest has room.
+    for changed, bytes_, path in sorted(candidates):
         is_left_over = path.endswith(_PART) and now - changed > _DAY  # of a process that was killed
         is_one_too_many = path.endswith(_SUFFIX) and size > _ROOM
         if now - changed > _UNREAD or is_left_over or is_one_too_many:

@@ -46,12 +46,13 @@ def ensure_target(name: str, build: Callable[[], tuple[int, object]], *, platfor
     `build` returns the address of the handler, and its owner, which is kept. Safe from several threads: one
     of them builds, the others wait and share the result.
     """
+    # Looked up without the lock first: all calls but the first find it.
     key = platform, name
-    if (known := _targets.get(key)) is not None:
-        return known
+    if (target := _targets.get(key)) is not None:
+        return target
     with _registering:
-        if (known := _targets.get(key)) is not None:
-            return known
+        if (target := _targets.get(key)) is not None:
+            return target
         check_platform()
         address, owner = build()
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform=platform)
@@ -94,19 +95,19 @@ class FrameReader:
 
     def addresses(self) -> list[int]:
         """Return the addresses of the data of all operands, then of all results; tokens have none."""
-        found: list[int] = []
+        data: list[int] = []
         token = CODES["XLA_FFI_DataType_TOKEN"]
         for side, struct, member in (("args", "XLA_FFI_Args", "args"), ("rets", "XLA_FFI_Rets", "rets")):
             base = self.address + OFFSETS["XLA_FFI_CallFrame"][side]
             size = ctypes.c_int64.from_address(base + OFFSETS[struct]["size"]).value
             table = self._pointer(base, struct, member)
             buffers = (ctypes.c_void_p * size).from_address(table) if size else ()
-            found += [
+            data += [
                 self._pointer(buffer or 0, "XLA_FFI_Buffer", "data")
                 for buffer in buffers
                 if self._int32(buffer or 0, "XLA_FFI_Buffer", "dtype").value != token
             ]
-        return found
+        return data
 
     def stream(self) -> int:
         """Return the CUDA stream that XLA runs this call on; 0 where the platform has none."""

@@ -221,8 +221,8 @@ def test_what_warp_calls_elements_parameters_contents_and_host_functions():
     assert inside.scalar_of(wp.mat22d) is inside.scalar_of(wp.float64) is wp.float64
     assert [name for name, _ in inside.parameters_of(memory.filled)] == ["value", "target"]
     kernel = compiler.specialised(memory.filled, [wp.float32, wp.array(dtype=wp.float32, ndim=1)])
-    contents = inside.contents_of(kernel, 256)
-    inside.forget_contents(kernel)
-    assert inside.contents_of(kernel, 256) == contents != inside.contents_of(kernel, 128)
+    contents = inside.hash_of_module(kernel, 256)
+    inside.forget_hash(kernel)
+    assert inside.hash_of_module(kernel, 256) == contents != inside.hash_of_module(kernel, 128)
     replaced = inside.host_functions(record.Recorder("f", (), 0).names)
     assert all(callable(getattr(owner, name)) for owner, name, _ in replaced)

@@ -69,7 +69,7 @@ class Buffers:
         return PARAMETERS << ADDRESS_BITS | packed.ctypes.data
 
     @property
-    def known(self) -> list[Buffer]:
+    def addressable(self) -> list[Buffer]:
         """Return the buffers of the module and of the launch."""
         return self._buffers[PARAMETERS + 1 :]
 
@@ -103,5 +103,6 @@ class Buffers:
             if races is not None:
                 row["races"] = races(buffer.address, size)
             if not row["shadow"] and not buffer.is_read_only:
+                # Without a shadow and a ban to write, bounds are all that an access is checked for.
                 row["plain_size"] = buffer.size
         return table

@@ -53,9 +53,9 @@ def explain(
     ):
         thread = failure.threads[failure.threads["status"] == records.FAULT][0]
         place = tuple(int(thread[axis]) for axis in _AXES)
-        what = _access(failure, thread, instructions, buffers, host)
+        deed = _access(failure, thread, instructions, buffers, host)
         where = _where(instructions, int(thread["pc"]))
-        return f"kernel '{name}': thread {place} of block {block} {what}\n  at {where}"
+        return f"kernel '{name}': thread {place} of block {block} {deed}\n  at {where}"
     if failure.why in _MEETINGS:
         return f"kernel '{name}': in block {block}, {_meeting(failure, instructions)}"
     return f"kernel '{name}': in block {block}, {_waiting(failure, instructions)}"
@@ -134,7 +134,7 @@ def _meeting(failure: Failure, instructions: Sequence[Instruction]) -> str:
         now = "has ended" if is_gone else f"waits at {_where(instructions, int(other['pc']))}"
         whom = (
             "all threads of the block"
-            if instructions[pc].name in _BARRIERS and "warp" not in instructions[pc].parts
+            if instructions[pc].name in _BARRIERS and "warp" not in instructions[pc].modifiers
             else f"all lanes of {mask:#x}"
         )
         return (

@@ -26,7 +26,7 @@ _WITHOUT_RESULT: Final = frozenset(
 def has_result(instruction: Instruction) -> bool:
     """Return whether the first operand is written."""
     if instruction.name in ("bar", "barrier"):
-        return "red" in instruction.parts
+        return "red" in instruction.modifiers
     return bool(instruction.operands) and instruction.name not in _WITHOUT_RESULT
 
 
@@ -69,7 +69,7 @@ class Flow:
     @functools.cached_property
     def backward_edges(self) -> frozenset[tuple[int, int]]:
         """Return the edges that close a loop: to a block that a depth-first walk has not left yet."""
-        found: set[tuple[int, int]] = set()
+        edges: set[tuple[int, int]] = set()
         open_, seen = {0}, {0}
         stack = [(0, iter(self.successors[0]))] if self.starts else []
         while stack:
@@ -79,12 +79,12 @@ class Flow:
                 open_.discard(block)
                 stack.pop()
             elif following in open_:
-                found.add((block, following))
+                edges.add((block, following))
             elif following not in seen:
                 seen.add(following)
                 open_.add(following)
                 stack.append((following, iter(self.successors[following])))
-        return frozenset(found)
+        return frozenset(edges)
 
     @functools.cached_property
     def loops(self) -> dict[int, frozenset[int]]:
@@ -102,11 +102,11 @@ class Flow:
         return {header: frozenset(inside) for header, inside in members.items()}
 
     def _predecessors(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.starts]
+        predecessors: list[list[int]] = [[] for _ in self.starts]
         for block, following in enumerate(self.successors):
             for each in following:
-                found[each].append(block)
-        return found
+                predecessors[each].append(block)
+        return predecessors
 
     def live_after(self, pc: int) -> list[str]:
         """Return the registers whose values may be read after instruction `pc`."""
@@ -136,11 +136,11 @@ class Flow:
 
     @functools.cached_property
     def _reads(self) -> list[int]:
-        found: list[int] = []
+        reads: list[int] = []
         for each in self.function.body:
             read = each.operands[1:] if has_result(each) else each.operands
-            found.append(self._set_of((each.guard, *read)))
-        return found
+            reads.append(self._set_of((each.guard, *read)))
+        return reads
 
     @functools.cached_property
     def _writes(self) -> list[int]:
@@ -165,6 +165,7 @@ class Flow:
         changed = True
         while changed:
             changed = False
+            # Against the flow of control, as life of registers goes: few rounds are needed.
             for block in reversed(range(len(self.starts))):
                 after = functools.reduce(int.__or__, (live[x] for x in self.successors[block]), 0)
                 before = read[block] | (after & ~written[block])

@@ -64,7 +64,7 @@ class Launch:
                 f"kernel '{self.kernel.name}' is not counted; ask for kernel(..., counted=True)"
             )
         instructions, blocks = self.kernel.instructions, self.kernel.basic_blocks
-        return count(self.executed, self.accesses, instructions, blocks, self.buffers.known)
+        return count(self.executed, self.accesses, instructions, blocks, self.buffers.addressable)
 
 
 class Kernel:
@@ -145,8 +145,8 @@ class Kernel:
             raise LaunchError(
                 f"kernel '{self.name}': a grid of {extents}; expected at most {MAX_BLOCKS} blocks together"
             )
-        known = self.buffers() if buffers is None else buffers
-        params = self._packed(arguments, known)
+        memory = self.buffers() if buffers is None else buffers
+        params = self._packed(arguments, memory)
         frame = self._frame_size, self._layout.local_size, self._local_shadow
         shape = Shape(extents, threads, *frame, self.static_shared + shared, shared)
         settings = Settings(
@@ -161,13 +161,13 @@ class Kernel:
         try:
             if self.checks.races:
                 watch = Watch(math.prod(extents), shape.threads, shape.shared)
-            table = known.table(self.checks.initialised, watch and watch.shadow_of)
+            table = memory.table(self.checks.initialised, watch and watch.shadow_of)
             failure = run_grid(self._code.run, shape, settings, params, table, host, watch)
         except MemoryError as error:
             raise LaunchError(self._lacks_memory(extents, threads, error)) from error
         if failure is not None:
-            raise LaunchError(explain(self.name, self.instructions, failure, known, host, watch))
-        return Launch(self, extents, threads, host.printed, known, host.accesses, host.executed)
+            raise LaunchError(explain(self.name, self.instructions, failure, memory, host, watch))
+        return Launch(self, extents, threads, host.printed, memory, host.accesses, host.executed)
 
     def _lacks_memory(self, grid: Sequence[int], block: Sequence[int], error: MemoryError) -> str:
         """Return the message for a launch that needs more memory than this machine has, with a remedy."""
@@ -179,15 +179,16 @@ class Kernel:
 
     def buffers(self) -> Buffers:
         """Return the buffers that each launch begins with: the module's variables."""
-        known = Buffers()
-        known.add(Buffer("the parameters", 0, 0, is_read_only=True))  # `_packed` puts them there
+        memory = Buffers()
+        memory.add(Buffer("the parameters", 0, 0, is_read_only=True))  # `_packed` puts them there
         for variable in self._variables:
-            known.add(variable)
+            memory.add(variable)
+        # Numbers begin elsewhere in each launch, so that a pointer kept from the last one leads nowhere.
         for _ in range(next(self._launches) % NUMBERINGS):
-            known.add(GONE)
-        return known
+            memory.add(GONE)
+        return memory
 
-    def _packed(self, arguments: Sequence[Any], known: Buffers) -> int:
+    def _packed(self, arguments: Sequence[Any], memory: Buffers) -> int:
         """Return the pointer to the parameters in memory."""
         parameters = self._function.params
         if len(arguments) != len(parameters):
@@ -197,29 +198,29 @@ class Kernel:
         size = max((self._layout.params[p.name] + p.size for p in parameters), default=0)
         packed = np.zeros(size + _ROOM, np.uint8)
         for i, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
-            content = _content(i, argument, known)
+            content = _content(i, argument, memory)
             if len(content) != parameter.size:
                 raise LaunchError(
                     f"kernel '{self.name}': argument {i} has {len(content)} bytes, expected {parameter.size}"
                 )
             at = self._layout.params[parameter.name]
             packed[at : at + parameter.size] = np.frombuffer(content, np.uint8)
-        return known.put_parameters(packed)
+        return memory.put_parameters(packed)
 
 
-def _content(i: int, argument: Any, known: Buffers) -> bytes:
+def _content(i: int, argument: Any, memory: Buffers) -> bytes:
     """Return the value of a parameter: for an array, a pointer to it."""
     if isinstance(argument, np.ndarray):
         low, high = byte_bounds(argument)
         is_read_only = not argument.flags.writeable
-        pointer = known.add(Buffer(f"argument {i}", low, high - low, is_read_only, owner=argument))
+        pointer = memory.add(Buffer(f"argument {i}", low, high - low, is_read_only, owner=argument))
         return (pointer + argument.ctypes.data - low).to_bytes(8, "little")
     return bytes(argument) if isinstance(argument, bytes | bytearray) else np.asarray(argument).tobytes()
 
 
-def _extents(name: str, given: Sequence[int]) -> tuple[int, int, int]:
+def _extents(name: str, extents: Sequence[int]) -> tuple[int, int, int]:
     """Return three extents; raise LaunchError unless they are positive integers."""
-    found = (*map(int, given), 1, 1)[:3]
-    if not 1 <= len(given) <= 3 or min(found) < 1:
-        raise LaunchError(f"{name}={tuple(given)}; expected one to three positive integers")
-    return found[0], found[1], found[2]
+    x, y, z = (*map(int, extents), 1, 1)[:3]
+    if not 1 <= len(extents) <= 3 or min(x, y, z) < 1:
+        raise LaunchError(f"{name}={tuple(extents)}; expected one to three positive integers")
+    return x, y, z

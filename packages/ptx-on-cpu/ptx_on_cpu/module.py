@@ -53,8 +53,8 @@ class Module:
         """
         function = self._program.functions.get(name)
         if function is None or not function.is_entry:
-            known = ", ".join(self.entries) or "none"
-            raise LaunchError(f"the module has no kernel '{name}'; its kernels: {known}")
+            names = ", ".join(self.entries) or "none"
+            raise LaunchError(f"the module has no kernel '{name}'; its kernels: {names}")
         whole = inlined(function, self._program.functions, BUILTIN)
         layout, shared = self._layout(whole)
         return Kernel(
@@ -82,8 +82,8 @@ class Module:
         buffer.owner[: len(content)] = np.frombuffer(content, np.uint8)
 
     def _bytes(self, text: str, size: int) -> bytes:
-        if found := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", text):
-            return int(found[1], 16).to_bytes(size, "little")
+        if match := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", text):
+            return int(match[1], 16).to_bytes(size, "little")
         if re.match(r"-?\d", text):
             return (int(text.rstrip("uU"), 0) % (1 << 8 * size)).to_bytes(size, "little")
         name, _, offset = text.removeprefix("generic(").replace(")", "").partition("+")
@@ -109,18 +109,18 @@ def _memory(variable: Variable) -> Buffer:
 
 def _offsets(variables: list[Variable]) -> tuple[dict[str, int], int]:
     """Return the places of consecutive variables, and their end."""
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     at = 0
     for variable in variables:
-        found[variable.name] = aligned(at, variable.align)
-        at = found[variable.name] + variable.size
-    return found, at
+        places[variable.name] = aligned(at, variable.align)
+        at = places[variable.name] + variable.size
+    return places, at
 
 
 def _largest(variables: list[Variable]) -> list[Variable]:
     """Return one variable for each name: parameters of calls in a row have the same names."""
-    found: dict[str, Variable] = {}
+    largest: dict[str, Variable] = {}
     for variable in variables:
-        if variable.name not in found or found[variable.name].size < variable.size:
-            found[variable.name] = variable
-    return list(found.values())
+        if variable.name not in largest or largest[variable.name].size < variable.size:
+            largest[variable.name] = variable
+    return list(largest.values())

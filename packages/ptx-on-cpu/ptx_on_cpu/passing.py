@@ -26,10 +26,12 @@ class Mark:
 
 def can_be_passed(each: Instruction) -> bool:
     """Return whether an instruction waits for all threads of a block, or for lanes that a mask names."""
-    parts, count = each.parts, len(each.operands)
+    modifiers, count = each.modifiers, len(each.operands)
     if each.name in ("bar", "barrier"):
-        return "warp" in parts or ("sync" in parts and count < 2) or ("red" in parts and count < 4)
-    return each.name in ("shfl", "vote", "match", "redux", "elect") and "sync" in parts
+        return (
+            "warp" in modifiers or ("sync" in modifiers and count < 2) or ("red" in modifiers and count < 4)
+        )
+    return each.name in ("shfl", "vote", "match", "redux", "elect") and "sync" in modifiers
 
 
 class Passing:
@@ -44,19 +46,19 @@ class Passing:
         They are those that can be reached without the ones before them, and those that leave a loop.
         """
         around = [blocks for blocks in self._flow.loops.values() if block in blocks]
-        found, before = list[Mark](), block
+        result, before = list[Mark](), block
         for each in self._behind(block):
             is_exit = any(before in blocks and each not in blocks for blocks in around)
             if is_exit or not self._dominators[each] >> before & 1:
-                found.append(Mark(each, again=block in self._flow.loops.get(each, ())))
+                result.append(Mark(each, again=block in self._flow.loops.get(each, ())))
             before = each
-        return tuple(found)
+        return tuple(result)
 
     def _behind(self, block: int) -> list[int]:
         """Return the blocks that lie behind a block on every way, the nearest first."""
         rest = self._post_dominators[block] & ~(1 << block)
-        found = [x for x in range(len(self._flow.starts)) if rest >> x & 1]
-        return sorted(found, key=lambda x: -self._post_dominators[x].bit_count())
+        blocks = [x for x in range(len(self._flow.starts)) if rest >> x & 1]
+        return sorted(blocks, key=lambda x: -self._post_dominators[x].bit_count())
 
     @functools.cached_property
     def _following(self) -> list[list[int]]:
@@ -92,16 +94,16 @@ def _on_every_way(next_: Sequence[Sequence[int]]) -> list[int]:
     A block from which no way leads to such a one has itself alone.
     """
     count = len(next_)
-    found = [(1 << count) - 1 if following else 1 << block for block, following in enumerate(next_)]
+    ways = [(1 << count) - 1 if following else 1 << block for block, following in enumerate(next_)]
     ends = {block for block, following in enumerate(next_) if not following}
     changed = True
     while changed:
         changed = False
         for block in reversed(range(count)):
             if following := next_[block]:
-                common = functools.reduce(int.__and__, (found[x] for x in following)) | 1 << block
+                common = functools.reduce(int.__and__, (ways[x] for x in following)) | 1 << block
                 is_new_end = block not in ends and not ends.isdisjoint(following)
                 ends |= {block} if is_new_end else set()
-                changed |= common != found[block] or is_new_end
-                found[block] = common
-    return [bits if block in ends else 1 << block for block, bits in enumerate(found)]
+                changed |= common != ways[block] or is_new_end
+                ways[block] = common
+    return [bits if block in ends else 1 << block for block, bits in enumerate(ways)]

@@ -141,13 +141,13 @@ class CudaDriver(Driver):
     def capability(self) -> tuple[int, int]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the lowest of all devices; code for it runs on later minor versions of the same major."""
         major, minor = _COMPUTE_CAPABILITY
-        found = sorted({(self._attribute(major, i), self._attribute(minor, i)) for i in self.devices})
-        if found[0][0] != found[-1][0]:
+        capabilities = sorted({(self._attribute(major, i), self._attribute(minor, i)) for i in self.devices})
+        if capabilities[0][0] != capabilities[-1][0]:
             raise BackendUnavailableError(
-                f"the GPUs of this machine have compute capabilities {found}, of different major versions; "
-                "hide those of one kind with CUDA_VISIBLE_DEVICES"
+                f"the GPUs of this machine have compute capabilities {capabilities}, of different major "
+                "versions; hide those of one kind with CUDA_VISIBLE_DEVICES"
             )
-        return found[0]
+        return capabilities[0]
 
     def functions(self) -> CudaFunctions:
         launch, name = (
@@ -177,6 +177,7 @@ class CudaDriver(Driver):
         """Load the kernel into the device's primary context, which JAX uses, and keep the context alive."""
         context, function = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        # The driver loads a kernel's function into the context that is current.
         self._call("cuCtxPushCurrent_v2", context)
         try:
             self._call("cuKernelGetFunction", ctypes.byref(function), kernel)
@@ -210,6 +211,7 @@ def cuda_driver() -> Driver:
     """Return the driver of this process; raise BackendUnavailableError where there is none, or no GPU."""
     with _loading:
         if not _chosen:
+            # For good: the addresses of its functions are constants of handlers.
             _chosen.append(_machine_driver())
         return _chosen[0]
 
@@ -244,6 +246,7 @@ def _machine_driver() -> CudaDriver:
         raise BackendUnavailableError("a CUDA kernel needs an NVIDIA GPU, and the CUDA driver sees none")
     devices: list[int] = []
     for ordinal in range(count.value):
+        # The handle of a device need not be its number.
         library.cuDeviceGet(ctypes.byref(device), ordinal)
         devices.append(device.value)
     return CudaDriver(library, tuple(devices))

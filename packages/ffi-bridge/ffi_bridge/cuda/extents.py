@@ -78,18 +78,19 @@ class LaunchOptions:
     def __post_init__(self) -> None:
         """Raise KernelDefinitionError for options that no call can have."""
         if any(map(callable, vars(self).values())):
+            # Numbers are checked at the call, when the functions have returned them.
             _check_given(self.grid, self.block, self.launch_dims)
         else:
             LaunchExtents.of(**vars(self))
 
     def for_call(self, subject: str, ins: Sequence[Any], static: Mapping[str, Any]) -> LaunchExtents:
         """Return the extents for these inputs; raise KernelDefinitionError where no launch can have them."""
-        given = {
-            name: option_for_call(name, value, lambda found: found, subject, ins, static)
+        values = {
+            name: option_for_call(name, value, lambda extents: extents, subject, ins, static)
             for name, value in vars(self).items()
         }
         try:
-            return LaunchExtents.of(**given)
+            return LaunchExtents.of(**values)
         except KernelDefinitionError as error:
             raise KernelDefinitionError(f"{subject}: {error}") from None
 
@@ -102,20 +103,21 @@ def _check_given(grid: Any, block: Any, launch_dims: Any) -> None:
         )
 
 
-def integers(name: str, given: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
+def integers(name: str, value: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
     """Return `given` as a tuple; raise KernelDefinitionError unless it is 1 to `most` integers >= `least`."""
-    several = given if most > 1 and isinstance(given, Sequence) else [given]
+    candidates = value if most > 1 and isinstance(value, Sequence) else [value]
     try:
-        found = () if bool in map(type, several) else tuple(map(operator.index, several))
+        # `operator.index` takes a bool for a number.
+        numbers = () if bool in map(type, candidates) else tuple(map(operator.index, candidates))
     except TypeError:
-        found = ()
-    if not 1 <= len(found) <= most or min(found) < least:
-        raise KernelDefinitionError(f"{name}={given!r}; expected {expected} >= {least}")
-    return found
+        numbers = ()
+    if not 1 <= len(numbers) <= most or min(numbers) < least:
+        raise KernelDefinitionError(f"{name}={value!r}; expected {expected} >= {least}")
+    return numbers
 
 
-def _dims(name: str, given: Any, least: int) -> tuple[int, ...]:
-    return integers(name, given, "one to three integers", least, most=3)
+def _dims(name: str, value: Any, least: int) -> tuple[int, ...]:
+    return integers(name, value, "one to three integers", least, most=3)
 
 
 def _filled(dims: Iterable[int]) -> Extents:

@@ -31,6 +31,7 @@ LAUNCH_CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
 ERROR_NAME_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+# Bytes for the text of a failed launch; `snprintf` cuts a longer one.
 TEXT_SIZE = 1024
 
 
@@ -66,6 +67,7 @@ def emit_handler(name: str, program: Program, functions: CudaFunctions) -> Machi
 def _table(builder: Any, structs: Sequence[Any]) -> Any:
     """Return the `void **kernelParams` of a launch."""
     with builder.goto_entry_block():
+        # In the entry block: within a loop an alloca takes more of the stack in each turn.
         table = builder.alloca(ir.ArrayType(POINTER, len(structs)))
     zero = ir.Constant(I32, 0)
     for i, struct in enumerate(structs):
@@ -123,6 +125,7 @@ class CudaProgramBuilder(ProgramBuilder):
 
     def finish(self, sizes: Sequence[int], loop: bool) -> Program:
         """Load the kernels, and return the program, as `program` does."""
+        # A loop launches for one element of a batch at a time.
         passed = tuple(self._passed(i, () if loop else sizes) for i in range(len(self._buffers)))
         launches = [
             CudaLaunch(

@@ -28,10 +28,10 @@ class KeptObjects(MutableMapping[str, bytes]):
     """The kernel cache as a mapping of keys to object files; it can be read and written, and not listed."""
 
     def __getitem__(self, key: str) -> bytes:
-        kept = kernel_cache.load(key)
-        if kept is None:
+        entry = kernel_cache.load(key)
+        if entry is None:
             raise KeyError(key)
-        return kept.code
+        return entry.code
 
     def __setitem__(self, key: str, code: bytes) -> None:
         kernel_cache.store(key, kernel_cache.Entry({}, code))
@@ -143,6 +143,7 @@ class EmulatedDriver(Driver):
         self._kernel(cubin)
         self.loaded.append(cubin)
         self._passed.append(passed)
+        # Never 0, which stands for no kernel.
         return len(self.loaded)
 
     @property
@@ -168,6 +169,7 @@ class EmulatedDriver(Driver):
         used = dict.fromkeys(pointer.buffer for pointer in passed.pointers)
         shapes = tuple(passed.buffers[i].shape for i in used)
         grid, block, shared = extents
+        # Kernels of Warp have a `key` in place of a name.
         name = str(getattr(cubin.kernel, "__name__", None) or cubin.kernel.key)
         self.launches.append(Launched(name, grid, block, shared, stream, shapes))
         count = len(self.launches)
@@ -177,14 +179,16 @@ class EmulatedDriver(Driver):
         if passed.is_first:
             call.written = {}
         buffers.written = call.written
-        contents = [bytearray(content) for content in parameters]
-        for address, buffer, places in _buffers(passed, contents):
+        copies = [bytearray(parameter) for parameter in parameters]
+        for address, buffer, places in _buffers(passed, copies):
+            # Pointers are moved to the emulated GPU's addresses of the same buffers.
             first = buffers.add(buffer)
-            for content, offset in places:
-                at = int.from_bytes(content[offset : offset + POINTER], "little")
-                content[offset : offset + POINTER] = (first + at - address).to_bytes(POINTER, "little")
+            for parameter, offset in places:
+                at = int.from_bytes(parameter[offset : offset + POINTER], "little")
+                parameter[offset : offset + POINTER] = (first + at - address).to_bytes(POINTER, "little")
+        # Every launch has an order of its own, which the same seed repeats.
         seed = None if self.seed is None else self.seed + count
-        packed = list(map(bytes, contents))
+        packed = list(map(bytes, copies))
         launch = kernel.launch(grid, block, packed, shared=shared, buffers=buffers, seed=seed)
         if kernel.is_counted:
             self.runs.append(Counted(cubin, launch, shared))
@@ -225,22 +229,22 @@ class EmulatedDriver(Driver):
 Places = list[tuple[bytearray, int]]
 
 
-def _buffers(passed: Passed, contents: Sequence[bytearray]) -> list[tuple[int, Buffer, Places]]:
+def _buffers(passed: Passed, parameters: Sequence[bytearray]) -> list[tuple[int, Buffer, Places]]:
     """Return the address of each buffer of a launch, the buffer, and the pointers to it.
 
     Buffers of one address are one: an input that an output takes the place of, or an array that is passed
     twice. A kernel may do with it what it may do with any of them.
     """
-    found: dict[int, tuple[list[int], Places]] = {}
+    by_address: dict[int, tuple[list[int], Places]] = {}
     for pointer in passed.pointers:
-        content = contents[pointer.parameter]
-        at = int.from_bytes(content[pointer.offset : pointer.offset + POINTER], "little")
-        numbers, places = found.setdefault(at - pointer.displacement, ([], []))
+        parameter = parameters[pointer.parameter]
+        at = int.from_bytes(parameter[pointer.offset : pointer.offset + POINTER], "little")
+        numbers, places = by_address.setdefault(at - pointer.displacement, ([], []))
         numbers.append(pointer.buffer)
-        places.append((content, pointer.offset))
+        places.append((parameter, pointer.offset))
     return [
         (address, _buffer(address, [passed.buffers[i] for i in dict.fromkeys(numbers)]), places)
-        for address, (numbers, places) in found.items()
+        for address, (numbers, places) in by_address.items()
     ]
 
 

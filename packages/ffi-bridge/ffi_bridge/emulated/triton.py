@@ -66,8 +66,12 @@ def _compiler() -> Callable[..., tuple[TritonKernel, Any]]:
         look_up(_library, "autotuner", "get_cuda_backend", "get_triton_type", "normalize_grid", "triton")
         look_up(_library, "triton_kernel_call_lib", "_COMPILED_KERNEL_CACHE")
         theirs = _library.get_or_create_triton_kernel
-    own = {"triton_kernel_call_lib": SimpleNamespace(TritonKernel=TritonKernel), "_COMPILED_KERNEL_CACHE": {}}
-    compiler = FunctionType(theirs.__code__, vars(_library) | own)
+    ours = {
+        "triton_kernel_call_lib": SimpleNamespace(TritonKernel=TritonKernel),
+        "_COMPILED_KERNEL_CACHE": {},
+    }
+    compiler = FunctionType(theirs.__code__, vars(_library) | ours)
+    # `FunctionType` does not take over the defaults of keywords.
     compiler.__kwdefaults__ = theirs.__kwdefaults__
     return compiler
 
@@ -99,8 +103,8 @@ class TritonCall:
         count = len(ins) + len(self.numbers) + len(outs)
         arrays = [names[i] for i in range(count) if i not in self.numbers]
         labels = [*arrays[: len(ins)], *(f"zeros {i}" for i in range(len(zeros))), *arrays[len(ins) :]]
-        given = zip(labels, (*ins, *zeros, *outs), strict=True)
-        specs = [BufferSpec(label, x.dtype, tuple(x.shape), ()) for label, x in given]
+        labelled = zip(labels, (*ins, *zeros, *outs), strict=True)
+        specs = [BufferSpec(label, x.dtype, tuple(x.shape), ()) for label, x in labelled]
         program = CudaProgramBuilder(cuda_driver(), specs, len(ins) + len(zeros), tuple(self.aliases.items()))
         buffers = iter([*range(len(ins)), *range(len(ins) + len(zeros), len(specs))])
         parameters: list[int] = []
@@ -111,11 +115,11 @@ class TritonCall:
             kind, value = self.numbers[i]
             if value != 1:  # else it is a constant
                 parameters.append(program.struct(np.dtype(NUMBERS[kind]).type(value).tobytes()))
-        given = self.kernel.num_parameters - SCRATCH
-        if len(parameters) != given:
+        expected = self.kernel.num_parameters - SCRATCH
+        if len(parameters) != expected:
             raise KernelTypeError(
-                f"Triton kernel '{self.fn.__name__}' takes {given} parameters as compiled, and the call has "
-                f"{len(parameters)}: {', '.join(names[:count])}"
+                f"Triton kernel '{self.fn.__name__}' takes {expected} parameters as compiled, and the call "
+                f"has {len(parameters)}: {', '.join(names[:count])}"
             )
         parameters += [program.struct(bytes(8)) for _ in range(SCRATCH)]
         extents = LaunchExtents(self.grid, (WARP * self.kernel.num_warps, 1, 1), self.kernel.shared)
@@ -145,15 +149,16 @@ def _lower(
         kinds.insert(place, kind)
     arguments += ctx.avals_out
     kinds += map(_library.get_triton_type, ctx.avals_out)
+    # They are for the target of XLA on a GPU, in whose place ours is called.
     for unused in ("name", "custom_call_target_name", "serialized_metadata"):
         del options[unused]
-    how = {key: options.pop(key) for key in ("num_warps", "num_stages", "num_ctas", "enable_fp_fusion")}
-    how["dump"] = options.pop("debug")
-    fn, how, meta = _configured(fn, arguments, how, options)
-    if how["num_ctas"] != 1:
+    settings = {key: options.pop(key) for key in ("num_warps", "num_stages", "num_ctas", "enable_fp_fusion")}
+    settings["dump"] = options.pop("debug")
+    fn, settings, meta = _configured(fn, arguments, settings, options)
+    if settings["num_ctas"] != 1:
         raise KernelTypeError(
-            f"Triton kernel '{fn.__name__}' asks for clusters of {how['num_ctas']} blocks (num_ctas); the "
-            "emulated GPU has none"
+            f"Triton kernel '{fn.__name__}' asks for clusters of {settings['num_ctas']} blocks (num_ctas); "
+            "the emulated GPU has none"
         )
     for place, kind, value in scalar_args:
         if kind not in NUMBERS and value != 1:  # 1 and True are constants
@@ -162,9 +167,9 @@ def _lower(
                 f"pass {int(value)}, or make it a tl.constexpr"
             )
     major, minor = cuda_driver().capability
-    how["compute_capability"] = compute_capability or 10 * major + minor
+    settings["compute_capability"] = compute_capability or 10 * major + minor
     kernel, _ = compile_kernel(
-        _library.get_cuda_backend, "cuda", fn, kinds, scalar_args, metaparams=meta, **how
+        _library.get_cuda_backend, "cuda", fn, kinds, scalar_args, metaparams=meta, **settings
     )
     chosen: Any = zeroed_outputs(meta) if callable(zeroed_outputs) else zeroed_outputs
     # An output that begins as an input is not zero.
@@ -183,16 +188,17 @@ def _lower(
 
 
 def _configured(
-    fn: Any, arguments: Sequence[Any], how: dict[str, Any], meta: dict[str, Any]
+    fn: Any, arguments: Sequence[Any], settings: dict[str, Any], meta: dict[str, Any]
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Return the function without autotuner and heuristics, how it is compiled, and its constants.
 
     Of an autotuner, the first configuration that it would try is taken: nothing is timed here.
     """
+    # Parameters without an argument are constants, which come by keyword.
     named = dict(zip(fn.arg_names, arguments, strict=False))
     if isinstance(fn, _library.autotuner.Autotuner):
         config = _first_configuration(fn, named, meta)
-        how = how | {key: getattr(config, key) for key in ("num_warps", "num_stages", "num_ctas")}
+        settings = settings | {key: getattr(config, key) for key in ("num_warps", "num_stages", "num_ctas")}
         fn, meta = fn.fn, meta | config.kwargs
     if isinstance(fn, _library.autotuner.Heuristics):
         for key, heuristic in fn.values.items():
@@ -203,7 +209,7 @@ def _configured(
             f"triton_call takes a function with @triton.jit, also below @triton.autotune or "
             f"@triton.heuristics; kernel is {fn!r}, a {type(fn).__name__}"
         )
-    return fn, how, meta
+    return fn, settings, meta
 
 
 def _first_configuration(tuner: Any, named: Mapping[str, Any], meta: Mapping[str, Any]) -> Any:

@@ -35,6 +35,7 @@ def compile_module(module: Any, opt: int = 2) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     parsed = llvm.parse_assembly(str(module))
+    # On a module that is not valid LLVM's passes may end the process.
     parsed.verify()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=opt)
     engine = llvm.create_mcjit_compiler(parsed, machine)
@@ -54,14 +55,14 @@ def call_c(
     """Emit a call of the C function `name`; arguments from number `variadic_from` on are its `...`."""
     fixed = [argument.type for argument in arguments[:variadic_from]]
     kind = ir.FunctionType(result, fixed, var_arg=variadic_from is not None)
-    known = builder.module.globals.get(name)
-    return builder.call(ir.Function(builder.module, kind, name) if known is None else known, arguments)
+    declared = builder.module.globals.get(name)
+    return builder.call(ir.Function(builder.module, kind, name) if declared is None else declared, arguments)
 
 
 def external(module: Any, symbol: str, of_type: Any) -> Any:
     """Return the variable `symbol`, which is defined outside of the module."""
-    known = module.globals.get(symbol)
-    return ir.GlobalVariable(module, of_type, symbol) if known is None else known
+    declared = module.globals.get(symbol)
+    return ir.GlobalVariable(module, of_type, symbol) if declared is None else declared
 
 
 def variable(builder: Any, initial: Any, name: str) -> Any:
@@ -84,6 +85,7 @@ def count_to(builder: Any, extent: Any) -> Generator[Any]:
     builder.cbranch(builder.icmp_signed("<", index, extent), body, done)
     builder.position_at_end(body)
     yield index
+    # The emitted body may have ended in another block than it began in.
     index.add_incoming(builder.add(index, ir.Constant(extent.type, 1)), builder.block)
     builder.branch(test)
     builder.position_at_end(done)

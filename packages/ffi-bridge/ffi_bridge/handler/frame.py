@@ -47,6 +47,7 @@ class Frame:
     def answer_metadata(self, traits: int = 0) -> None:
         """Return version and traits if XLA asks for them, in the first extension of the call frame."""
         builder = self.builder
+        # XLA asks when it registers the handler, by a frame that has no buffers.
         extension = self.field(self.pointer, "XLA_FFI_CallFrame", "extension_start")
         with builder.if_then(builder.icmp_unsigned("!=", extension, NULL), likely=False):
             kind = self.field(extension, "XLA_FFI_InternalExtension", "type", I32)
@@ -83,8 +84,8 @@ class Frame:
 
     def buffer(self, pointer: Any, rank: int, dtype: tuple[str, int], name: str) -> Buffer:
         """Return the buffer at `pointer`, after a check of its rank and dtype."""
-        found = self.field(pointer, "XLA_FFI_Buffer", "rank", I64)
-        self.require("==", found, rank, f"expected rank {rank} for '{name}'")
+        actual = self.field(pointer, "XLA_FFI_Buffer", "rank", I64)
+        self.require("==", actual, rank, f"expected rank {rank} for '{name}'")
         code = self.field(pointer, "XLA_FFI_Buffer", "dtype", I32)
         self.require("==", code, dtype[1], f"expected dtype {dtype[0]} for '{name}'")
         extents = self.field(pointer, "XLA_FFI_Buffer", "dims", I64.as_pointer())
@@ -103,11 +104,12 @@ class Frame:
     def schedule(self, task: Any, data: Any) -> Any:
         """Ask XLA to call `task(data)` on a thread of its pool; return whether it will."""
         builder = self.builder
-        given = {"ctx": self._context(), "task": task, "data": data}
-        arguments = self._filled("XLA_FFI_ThreadPool_Schedule_Args", **given)
+        fields = {"ctx": self._context(), "task": task, "data": data}
+        arguments = self._filled("XLA_FFI_ThreadPool_Schedule_Args", **fields)
         error = self._call_api("XLA_FFI_ThreadPool_Schedule", arguments)
         is_taken = builder.icmp_unsigned("==", error, NULL)
         with builder.if_then(builder.not_(is_taken), likely=False):
+            # Whoever gets an error of XLA's has to free it.
             refusal = self._filled("XLA_FFI_Error_Destroy_Args", error=error)
             self._call_api("XLA_FFI_Error_Destroy", refusal)
         return is_taken
@@ -115,12 +117,12 @@ class Frame:
     def _context(self) -> Any:
         return self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
 
-    def require(self, relation: str, found: Any, expected: Any, message: str) -> None:
+    def require(self, relation: str, actual: Any, expected: Any, message: str) -> None:
         """Return an INVALID_ARGUMENT error unless `found relation expected`."""
         builder = self.builder
         if isinstance(expected, int):
-            expected = ir.Constant(found.type, expected)
-        with builder.if_then(builder.not_(builder.icmp_signed(relation, found, expected)), likely=False):
+            expected = ir.Constant(actual.type, expected)
+        with builder.if_then(builder.not_(builder.icmp_signed(relation, actual, expected)), likely=False):
             text = f"{builder.function.name}: {message}; the program was built for other buffers"
             self.leave()
             code = "XLA_FFI_Error_Code_INVALID_ARGUMENT"
@@ -149,6 +151,7 @@ class Frame:
         builder, size = self.builder, SIZES[struct]
         with builder.goto_entry_block():
             storage = builder.alloca(ir.ArrayType(I8, size), name=struct)
+            # Bytes alone would be aligned to 1, and the struct has pointers.
             storage.align = 8
         builder.store(ir.Constant(storage.type.pointee, None), storage)
         arguments = builder.bitcast(storage, POINTER)

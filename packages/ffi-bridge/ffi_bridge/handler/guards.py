@@ -32,6 +32,7 @@ def prefer_huge_pages(builder: Any, data: Any, size: Any) -> None:
     is_large = builder.icmp_unsigned(">=", size, ir.Constant(I64, MIN_BYTES))
     with builder.if_then(is_large, likely=False):
         address = builder.ptrtoint(data, I64)
+        # `madvise` refuses an address that does not begin a page.
         offset = builder.and_(address, ir.Constant(I64, PAGESIZE - 1))
         page = builder.inttoptr(builder.sub(address, offset), POINTER)
         advice = ir.Constant(I32, MADV_HUGEPAGE)
@@ -44,10 +45,12 @@ class _Guards:
     def __init__(self, frame: Frame, kernel: str) -> None:
         self._frame, self._kernel = frame, kernel
         self._blocks: list[Any] = []  # addresses of the addresses of our memory
+        # Canaries and copies may guard one handler: each leaves through the one before.
         outer = frame.leave
 
         def leave() -> None:
             for block in self._blocks:
+                # Of memory that was not reached the address is NULL, of which `free` does nothing.
                 call_c(frame.builder, "free", ir.VoidType(), [frame.builder.load(block)])
             outer()
 
@@ -84,15 +87,16 @@ class Canaries(_Guards):
         self, names: Sequence[str], data: Sequence[Any], sizes: Sequence[Any], num_inputs: int
     ) -> list[Any]:
         """Put canaries around the outputs among the buffers at `data`; return where the kernel finds each."""
-        found = list(data[:num_inputs])
+        pointers = list(data[:num_inputs])
         for name, place, size in list(zip(names, data, sizes, strict=True))[num_inputs:]:
-            found = self._around(name, place, size, found, num_inputs)
-        return found
+            pointers = self._around(name, place, size, pointers, num_inputs)
+        return pointers
 
-    def _around(self, name: str, data: Any, size: Any, found: Sequence[Any], num_inputs: int) -> list[Any]:
+    def _around(self, name: str, data: Any, size: Any, pointers: Sequence[Any], num_inputs: int) -> list[Any]:
         """Return `found` and guarded memory in place of `data`; an input at `data` moves there, too."""
         builder = self._frame.builder
         total = self._total(size)
+        # C asks for a size that is a multiple of the alignment.
         aligned = [ir.Constant(I64, GUARD), total]
         made, block = self._allocated("aligned_alloc", aligned, f"guard output '{name}'")
         inside = builder.gep(made, [ir.Constant(I64, GUARD)])
@@ -100,8 +104,8 @@ class Canaries(_Guards):
         _fill(builder, inside, POISON, size)
         # An empty array may have the address of another one.
         is_some = builder.icmp_unsigned("!=", size, ir.Constant(I64, 0))
-        moved = list(found)
-        for i, pointer in enumerate(found[:num_inputs]):
+        moved = list(pointers)
+        for i, pointer in enumerate(pointers[:num_inputs]):
             shared = builder.and_(is_some, builder.icmp_unsigned("==", data, pointer))
             with builder.if_then(shared):
                 call_c(builder, "memcpy", POINTER, [inside, data, size])
@@ -125,18 +129,18 @@ class Canaries(_Guards):
     def _total(self, size: Any) -> Any:
         """Return the bytes of a block: whole multiples of the guard, at least one on either side."""
         builder, guard = self._frame.builder, ir.Constant(I64, GUARD)
-        parts = builder.udiv(builder.add(size, ir.Constant(I64, 3 * GUARD - 1)), guard)
-        return builder.mul(parts, guard)
+        guards = builder.udiv(builder.add(size, ir.Constant(I64, 3 * GUARD - 1)), guard)
+        return builder.mul(guards, guard)
 
 
 def _changed(builder: Any, start: Any, count: Any) -> Any:
     """Return whether any of `count` bytes is no canary."""
-    found = variable(builder, ir.Constant(I8, 0), "found")
+    differences = variable(builder, ir.Constant(I8, 0), "differences")
     with count_to(builder, count) as i:
         byte = builder.load(builder.gep(start, [i]))
         differs = builder.xor(byte, ir.Constant(I8, CANARY))
-        builder.store(builder.or_(builder.load(found), differs), found)
-    return builder.icmp_unsigned("!=", builder.load(found), ir.Constant(I8, 0))
+        builder.store(builder.or_(builder.load(differences), differs), differences)
+    return builder.icmp_unsigned("!=", builder.load(differences), ir.Constant(I8, 0))
 
 
 def _fill(builder: Any, start: Any, byte: int, count: Any) -> None:
@@ -151,7 +155,7 @@ class InputCopies(_Guards):
 
     def __init__(self, frame: Frame, kernel: str) -> None:
         super().__init__(frame, kernel)
-        self._kept: list[tuple[str, Any, Any, Any]] = []
+        self._copies: list[tuple[str, Any, Any, Any]] = []
 
     def room(self, name: str, size: Any) -> Any:
         """Emit memory for `size` bytes of an input; return its address."""
@@ -163,14 +167,14 @@ class InputCopies(_Guards):
         for name, place, size in inputs:
             copy = self.room(name, size)
             call_c(self._frame.builder, "memcpy", POINTER, [copy, place, size])
-            self._kept.append((name, place, copy, size))
+            self._copies.append((name, place, copy, size))
 
     def check(self) -> None:
         """Emit: return an error unless every input that was kept is as it was, down to its bits."""
         builder = self._frame.builder
-        for name, place, copy, size in self._kept:
-            found = call_c(builder, "memcmp", I32, [place, copy, size])
-            with builder.if_then(builder.icmp_unsigned("!=", found, ir.Constant(I32, 0)), likely=False):
+        for name, place, copy, size in self._copies:
+            comparison = call_c(builder, "memcmp", I32, [place, copy, size])
+            with builder.if_then(builder.icmp_unsigned("!=", comparison, ir.Constant(I32, 0)), likely=False):
                 # What else reads the array is to find it as it was.
                 call_c(builder, "memcpy", POINTER, [place, copy, size])
                 self._frame.fail(

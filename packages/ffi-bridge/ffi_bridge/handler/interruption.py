@@ -51,6 +51,7 @@ def return_if_interrupted(frame: Frame) -> None:
     """Emit a return with an error if a signal has waited and its handler in Python raised an exception."""
     watch_signals()
     builder = frame.builder
+    # Python's C handler writes it in any thread; no other memory depends on the order.
     arrived = builder.load_atomic(external(builder.module, SIGNAL, I8), "monotonic", 1)
     with builder.if_then(builder.icmp_unsigned("!=", arrived, ir.Constant(I8, 0)), likely=False):
         raised = call_c(builder, INTERRUPTED, I32, [])
@@ -75,13 +76,13 @@ def watch_signals() -> None:
 def _watch() -> Watch:
     file = _new_file()
     os.set_blocking(file, False)  # as Python requires
+    # A page of zeros: the first byte is 0 until Python writes a signal's number there.
     os.ftruncate(file, mmap.PAGESIZE)
     memory = mmap.mmap(file, mmap.PAGESIZE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     binding.add_symbol(SIGNAL, address)
     for name in _PYTHON:
-        found = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        binding.add_symbol(name, found)
+        binding.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     text = _TEXT.substitute(
         FILE=file,
         MAIN_THREAD=threading.main_thread().ident,
@@ -89,6 +90,7 @@ def _watch() -> Watch:
         CLOCK_MONOTONIC=time.CLOCK_MONOTONIC,
         SEEK_SET=os.SEEK_SET,
     )
+    # It runs once a signal waits: to optimise it would gain nothing.
     engine = compile_module(text, opt=0)
     binding.add_symbol(INTERRUPTED, engine.get_function_address(INTERRUPTED))
     return Watch(file, memory, engine)

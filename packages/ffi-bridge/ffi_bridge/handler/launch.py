@@ -55,10 +55,10 @@ class Program:
         pointers = frame.buffers("args", self.num_inputs) + frame.buffers("rets", outs)
         data: list[Any] = []
         for pointer, expected in zip(pointers, self.buffers, strict=True):
-            found = frame.buffer(pointer, len(expected.shape), expected.dtype, expected.name)
-            for dim, size in zip(found.dims, expected.shape, strict=True):
+            actual = frame.buffer(pointer, len(expected.shape), expected.dtype, expected.name)
+            for dim, size in zip(actual.dims, expected.shape, strict=True):
                 frame.require("==", dim, size, f"expected shape {expected.shape} for '{expected.name}'")
-            data.append(found.data)
+            data.append(actual.data)
         return data
 
     @contextmanager
@@ -90,6 +90,7 @@ def _copied(builder: Any, content: bytes) -> Any:
     kind = ir.ArrayType(I8, len(content))
     with builder.goto_entry_block():
         storage = builder.alloca(kind)
+        # The widest alignment of a C type; bytes alone would have 1.
         storage.align = 16
     builder.store(ir.Constant(kind, bytearray(content)), storage)
     return builder.bitcast(storage, POINTER)

@@ -17,12 +17,12 @@ from typing import Any, Final, NamedTuple
 class CFunction(NamedTuple):
     """A C function that `library` exports as `symbol`, or that a Cython module lists with its `signature`.
 
-    `contents`: a hash of the library's file, so that a library that was built anew is another one. Without a
+    `digest`: a hash of the library's file, so that a library that was built anew is another one. Without a
     library: part of a callback that each process compiles itself, and a hash of what it is compiled from.
     """
 
     library: str
-    contents: str
+    digest: str
     symbol: str
     module: str = ""
     signature: str = ""
@@ -35,11 +35,11 @@ class CFunction(NamedTuple):
         if not self.library:
             return _callbacks.get(self)
         try:
-            if _contents_of(self.library) != self.contents:
+            if _digest_of(self.library) != self.digest:
                 return None
             if self.module:
                 return _listed_by(importlib.import_module(self.module)).get((self.symbol, self.signature))
-            return ctypes.cast(_opened(self.library, self.contents)[self.symbol], ctypes.c_void_p).value
+            return ctypes.cast(_opened(self.library, self.digest)[self.symbol], ctypes.c_void_p).value
         except (OSError, AttributeError, ImportError):
             return None
 
@@ -56,25 +56,26 @@ def name_of(address: int, called: str | None) -> CFunction | None:
     `called`: what the program calls it. The linker does not know the variant of a function that was chosen
     for this processor by its name. Static functions and machine code made at run time have no name.
     """
-    found = next((x for x in _candidates(address, called) if x.address() == address), None)
-    if found is not None:
-        _names[address] = found
-    return found
+    name = next((x for x in _candidates(address, called) if x.address() == address), None)
+    if name is not None:
+        _names[address] = name
+    return name
 
 
-def name_callback(contents: str, parts: Mapping[str, int]) -> bool:
+def name_callback(digest: str, addresses: Mapping[str, int]) -> bool:
     """Name the parts of a callback, which are never freed; return False if another one has these names.
 
     Callbacks are compiled when they are made, so that two of equal contents may differ: by values of globals.
+    `digest`: a hash of what it is compiled from; `addresses`: of its parts, by name.
     """
-    names = {CFunction("", contents, part): address for part, address in parts.items()}
+    names = {CFunction("", digest, part): address for part, address in addresses.items()}
     if any(_callbacks.setdefault(name, address) != address for name, address in names.items()):
         return False
     _names.update((address, name) for name, address in names.items())
     return True
 
 
-def known_at(address: int) -> CFunction | None:
+def named_at(address: int) -> CFunction | None:
     """Return the function, or part of a callback, that was last named at `address`."""
     return _names.get(address)
 
@@ -85,16 +86,17 @@ def _candidates(address: int, called: str | None) -> Iterator[CFunction]:
         return
     library = os.path.abspath(place.library.decode(errors="replace"))
     try:
-        contents = _contents_of(library)
+        digest = _digest_of(library)
     except OSError:
         return
     for symbol in (called, place.symbol and place.symbol.decode()):
         if symbol:
-            yield CFunction(library, contents, symbol)
+            yield CFunction(library, digest, symbol)
+    # Cython lists functions that a module does not export as symbols.
     for name, module in _modules_in(library):
         for (symbol, signature), at in _listed_by(module).items():
             if at == address:
-                yield CFunction(library, contents, symbol, name, signature)
+                yield CFunction(library, digest, symbol, name, signature)
 
 
 class _Place(ctypes.Structure):
@@ -137,16 +139,18 @@ def _listed_by(module: Any) -> dict[tuple[str, str], int]:
 
 
 @functools.lru_cache(256)
-def _opened(library: str, _contents: str) -> ctypes.CDLL:
+# The digest is a key of the cache: a library that was built anew is opened anew.
+def _opened(library: str, _digest: str) -> ctypes.CDLL:
     return ctypes.CDLL(library)
 
 
-def _contents_of(library: str) -> str:
+def _digest_of(library: str) -> str:
     status = Path(library).stat()
     return _hash(library, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @functools.lru_cache(256)
+# The numbers after the path are keys of the cache: a file that has changed is read again.
 def _hash(library: str, *_: int) -> str:
     with Path(library).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()  # in hardware: faster than blake2b

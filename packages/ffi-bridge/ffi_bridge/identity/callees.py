@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from numba import NumbaError
 
 from ffi_bridge.identity import internals
-from ffi_bridge.identity.fingerprint import compiled_parts, fingerprint
+from ffi_bridge.identity.fingerprint import compiled_callees, fingerprint
 
 # Dispatcher or template -> its fingerprint and its compiled code when a kernel was last compiled.
 _current: Final[WeakKeyDictionary[Any, tuple[str, list[object]]]] = WeakKeyDictionary()
@@ -24,20 +24,23 @@ def compiled_now(kernel: Any) -> Generator[None]:
 
     The caller holds the compiler's lock.
     """
-    parts = {
-        part: fingerprint(internals.overload_of(part) or part).digest
-        for part in compiled_parts(kernel.py_func)
+    digests = {
+        callee: fingerprint(internals.overload_of(callee) or callee).digest
+        for callee in compiled_callees(kernel.py_func)
     }
     with contextlib.ExitStack() as stack:
-        for part in parts:
-            stack.enter_context(internals.without_files(part))
-        for part, digest in parts.items():
-            if _is_outdated(part, digest):
-                _forget(part)
+        for callee in digests:
+            stack.enter_context(internals.without_files(callee))
+        for callee, digest in digests.items():
+            # Callees come before callers, whose new code is linked with theirs.
+            if _is_outdated(callee, digest):
+                _forget(callee)
         try:
             yield
         finally:
-            _current.update((part, (digest, internals.results_of(part))) for part, digest in parts.items())
+            _current.update(
+                (callee, (digest, internals.results_of(callee))) for callee, digest in digests.items()
+            )
 
 
 @contextlib.contextmanager
@@ -46,27 +49,30 @@ def compiled_apart(kernel: Any) -> Generator[None]:
 
     The caller holds the compiler's lock.
     """
-    parts = compiled_parts(kernel.py_func)
+    callees = compiled_callees(kernel.py_func)
     with contextlib.ExitStack() as stack:
-        for part in parts:
-            stack.enter_context(internals.without_files(part))
-            _forget(part)
+        for callee in callees:
+            stack.enter_context(internals.without_files(callee))
+            _forget(callee)
         yield
-    for part in parts:
-        _forget(part)
+    for callee in callees:
+        _forget(callee)
 
 
-def _is_outdated(part: Any, digest: str) -> bool:
-    results = internals.results_of(part)
-    before, known = _current.get(part, ("", []))
-    return bool(results) and (before != digest or any(all(x is not y for y in known) for x in results))
+def _is_outdated(callee: Any, digest: str) -> bool:
+    results = internals.results_of(callee)
+    digest_before, results_before = _current.get(callee, ("", []))
+    return bool(results) and (
+        digest_before != digest or any(all(x is not y for y in results_before) for x in results)
+    )
 
 
-def _forget(part: Any) -> None:
-    signatures = list(getattr(part, "overloads", ()))
-    internals.forget_results(part)
-    if internals.has_declared_signatures(part):
-        _compile(part, signatures)
+def _forget(callee: Any) -> None:
+    # A dispatcher with declared signatures compiles nothing later by itself.
+    signatures = list(getattr(callee, "overloads", ()))
+    internals.forget_results(callee)
+    if internals.has_declared_signatures(callee):
+        _compile(callee, signatures)
 
 
 def _compile(dispatcher: Any, signatures: list[Any]) -> None:

@@ -43,16 +43,17 @@ class Fingerprint:
     portable: bool
 
 
-def fingerprint(*parts: object) -> Fingerprint:
-    """Return the fingerprint of the contents of `parts`."""
+def fingerprint(*values: object) -> Fingerprint:
+    """Return the fingerprint of the contents of `values`."""
     digest, walk = hashlib.blake2b(digest_size=16), Walk()
-    for token in walk.tokens(parts):
+    for token in walk.tokens(values):
         digest.update(token.encode() if isinstance(token, str) else token)
+        # Without an end of each token "ab", "c" would be as "a", "bc".
         digest.update(b"\0")
     return Fingerprint(digest.hexdigest(), walk.portable)
 
 
-def compiled_parts(function: object) -> list[Any]:
+def compiled_callees(function: object) -> list[Any]:
     """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
     walk = Walk()
     deque(walk.tokens(function), maxlen=0)
@@ -71,6 +72,7 @@ class Walk:
     def tokens(self, value: object) -> Iterator[str | bytes]:
         """Yield the contents of `value` as a flat, unambiguous stream."""
         yield type(value).__qualname__
+        # Before numbers, of which members of an IntEnum are some.
         if isinstance(value, enum.Enum):
             yield from (type(value).__module__, value.name)
             yield from self.tokens(value.value)
@@ -90,6 +92,7 @@ class Walk:
             yield from getattr(value, "_fields", ())
             yield from self._sequence(value)
         elif isinstance(value, (set, frozenset)):
+            # The order of a set of strings is another one in every process.
             yield from self._sequence(sorted(value, key=repr))
         elif isinstance(value, Mapping):
             yield from self._sequence(sorted(value.items(), key=repr))
@@ -125,14 +128,15 @@ class Walk:
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
             yield type(value).__qualname__  # such as llvmlite's Undefined
         elif _is_numba_type(value):
+            # The text of a type may have the address of an object in it.
             self.portable &= _ADDRESS not in str(value)
             yield str(value)
             yield str(internals.signature_of(value))
         elif isinstance(value, np.ufunc):
             yield value.__name__
-        elif any(parts := internals.parts_inside(value)):
+        elif any(inside := internals.dispatcher_and_methods(value)):
             yield self._identity(value)
-            yield from self.tokens(parts)
+            yield from self.tokens(inside)
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.tokens(definition)
@@ -152,11 +156,11 @@ class Walk:
 
     def _callback(self, value: object, callback: internals.Callback) -> str:
         """Return the contents of a callback of Numba's; the identity of one that differs from a namesake."""
-        found = fingerprint(callback.contents)
-        if not found.portable or not name_callback(found.digest, callback.parts):
+        hashed = fingerprint(callback.contents)
+        if not hashed.portable or not name_callback(hashed.digest, callback.addresses):
             return self._identity(value)
         _kept_alive[id(value)] = value
-        return found.digest
+        return hashed.digest
 
     def _identity(self, value: object) -> str:
         self.portable = False
@@ -166,6 +170,7 @@ class Walk:
     def function(self, function: types.FunctionType) -> Iterator[str | bytes]:
         """Yield the code of a function of Python, and all that it reads from outside."""
         if id(function) in self._functions:
+            # One that was read already, or that calls itself, by its number.
             yield f"function {self._functions[id(function)]}"
             return
         self._functions[id(function)] = len(self._functions)
@@ -201,9 +206,9 @@ class Walk:
 
     def code(self, code: types.CodeType) -> str:
         """Return the hash of the parts of code, which cannot change."""
-        found = _fingerprint_of_code(code, code.co_exceptiontable)
-        self.portable &= found.portable
-        return found.digest
+        hashed = _fingerprint_of_code(code, code.co_exceptiontable)
+        self.portable &= hashed.portable
+        return hashed.digest
 
 
 @functools.lru_cache(4096)
@@ -214,8 +219,7 @@ def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Finger
     """
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    contents = (code.co_name, code.co_code, exception_table, counts, names, code.co_consts)
-    return fingerprint(contents)
+    return fingerprint((code.co_name, code.co_code, exception_table, counts, names, code.co_consts))
 
 
 def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:

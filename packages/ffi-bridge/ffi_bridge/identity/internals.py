@@ -31,6 +31,7 @@ def is_dispatcher(value: object) -> bool:
 
 def templates_of(function: types.FunctionType) -> list[Any]:
     """Return the templates by which overloads of a Python function were declared."""
+    # A package that is not loaded has declared nothing.
     registries = [sys.modules[name].builtin_registry for name in _TEMPLATES if name in sys.modules]
     return [
         template
@@ -43,15 +44,15 @@ def templates_of(function: types.FunctionType) -> list[Any]:
 @functools.lru_cache(len(_TEMPLATES))
 def _kinds_by_identity(registry: Any, count: int) -> dict[int, list[Any]]:
     """Return the types of the `count` globals of a registry, which keeps them alive, by their identity."""
-    found: dict[int, list[Any]] = {}
+    kinds: dict[int, list[Any]] = {}
     for value, kind in registry.globals:
-        found.setdefault(id(value), []).append(kind)
-    return found
+        kinds.setdefault(id(value), []).append(kind)
+    return kinds
 
 
-def overload_of(part: Any) -> Any:
+def overload_of(value: Any) -> Any:
     """Return the Python function that chooses the overload of a template; None for anything else."""
-    return getattr(part, "_overload_func", None)
+    return getattr(value, "_overload_func", None)
 
 
 def options_of(template: Any) -> object:
@@ -61,11 +62,11 @@ def options_of(template: Any) -> object:
 
 def definition_of(intrinsic: Any) -> types.FunctionType | None:
     """Return the Python function that emits an intrinsic; None for anything else."""
-    found = getattr(intrinsic, "_defn", None)
-    return found if isinstance(found, types.FunctionType) else None
+    definition = getattr(intrinsic, "_defn", None)
+    return definition if isinstance(definition, types.FunctionType) else None
 
 
-def parts_inside(value: Any) -> tuple[object, object]:
+def dispatcher_and_methods(value: Any) -> tuple[object, object]:
     """Return the dispatcher inside a `vectorize`d function and the methods of a `jitclass`, or None."""
     methods = getattr(getattr(value, "class_type", None), "jit_methods", None)
     return getattr(value, "_dispatcher", None), methods
@@ -98,7 +99,7 @@ class Callback(NamedTuple):
     """A function of `@numba.cfunc`: its source and options, and the addresses that kernels hold of it."""
 
     contents: object
-    parts: dict[str, int]
+    addresses: dict[str, int]
 
 
 def callback_of(value: Any) -> Callback | None:
@@ -114,19 +115,20 @@ def signature_of(kind: Any) -> object:
     return getattr(kind, "sig", None)
 
 
-def results_of(part: Any) -> list[object]:
+def results_of(callee: Any) -> list[object]:
     """Return the compiled code of a dispatcher, or the dispatchers that a template chose."""
-    found = part.overloads if overload_of(part) is None else part._impl_cache
-    return list(found.values())
+    results = callee.overloads if overload_of(callee) is None else callee._impl_cache
+    return list(results.values())
 
 
-def forget_results(part: Any) -> None:
+def forget_results(callee: Any) -> None:
     """Let a dispatcher or a template be compiled anew."""
-    if overload_of(part) is None:
-        part._make_finalizer()()
-        part._reset_overloads()
+    if overload_of(callee) is None:
+        # As when the dispatcher dies: Numba's target forgets the code that it has compiled.
+        callee._make_finalizer()()
+        callee._reset_overloads()
     else:
-        part._impl_cache.clear()
+        callee._impl_cache.clear()
 
 
 def has_declared_signatures(dispatcher: Any) -> bool:
@@ -145,14 +147,14 @@ def more_signatures(dispatcher: Any) -> Generator[None]:
 
 
 @contextmanager
-def without_files(part: Any) -> Generator[None]:
+def without_files(callee: Any) -> Generator[None]:
     """Keep a dispatcher from reading and writing its files (`cache=True`) within the block."""
-    kept = getattr(part, "_cache", None)
-    if kept is None:
+    cache = getattr(callee, "_cache", None)
+    if cache is None:
         yield
         return
-    part._cache = sys.modules["numba.core.caching"].NullCache()
+    callee._cache = sys.modules["numba.core.caching"].NullCache()
     try:
         yield
     finally:
-        part._cache = kept
+        callee._cache = cache

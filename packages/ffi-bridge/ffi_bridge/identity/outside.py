@@ -40,7 +40,7 @@ class Outside:
     """Record the values that a kernel reads from outside, and hold the kernel to them."""
 
     def __init__(self, subject: str, read: Callable[[], Readings]) -> None:
-        self._subject, self._read, self._known = subject, read, read()
+        self._subject, self._read, self._recorded = subject, read, read()
 
     @classmethod
     def of(cls, subject: str, function: Any) -> Outside:
@@ -60,17 +60,18 @@ class Outside:
 
         A name that was not bound yet is held to what it stands for now.
         """
-        if (found := self._read()) == self._known:
+        if (current := self._read()) == self._recorded:
             return
-        for path, before in self._known.items():
-            if (now := found.get(path, ())) != before:
+        for path, before in self._recorded.items():
+            if (now := current.get(path, ())) != before:
                 raise KernelChangedError(self._changed(path, before, now))
-        self._known = found
+        self._recorded = current
 
     def _changed(self, path: tuple[str, ...], before: tuple[Reading, ...], now: tuple[Reading, ...]) -> str:
         *callers, name = path
         texts = [", ".join(dict.fromkeys(x.text for x in side)) or "not there" for side in (before, now)]
         if texts[0] == texts[1]:
+            # Different values may have one text, as arrays of one shape have.
             texts[1] = f"another {texts[1].removeprefix('the ')}"
         where = f", in {callers[-1]}" if len(callers) > 1 else ""
         return (
@@ -85,7 +86,7 @@ def readings(function: Any) -> Readings:
     walk = _Reader()
     for _ in walk.read(getattr(function, "__name__", "the function"), function):
         pass
-    return {path: tuple(found) for path, found in walk.found.items()}
+    return {path: tuple(values) for path, values in walk.by_path.items()}
 
 
 def _of_launches(function: Any, of_kernel: Callable[[Any], Readings | None]) -> Readings:
@@ -93,28 +94,28 @@ def _of_launches(function: Any, of_kernel: Callable[[Any], Readings | None]) -> 
 
     Other objects, such as a list that it adds to, may change as it runs.
     """
-    found: dict[tuple[str, ...], tuple[Reading, ...]] = {}
+    by_path: dict[tuple[str, ...], tuple[Reading, ...]] = {}
     seen: set[int] = set()
-    own = inspect.unwrap(function)
+    unwrapped = inspect.unwrap(function)
 
     def visit(path: tuple[str, ...], value: Any) -> None:
-        is_own = isinstance(value, types.FunctionType) and value.__module__ == own.__module__
+        is_of_module = isinstance(value, types.FunctionType) and value.__module__ == unwrapped.__module__
         if (inside := of_kernel(value)) is not None:
-            found.update(((*path[:-1], *below), known) for below, known in inside.items())
+            by_path.update(((*path[:-1], *below), values) for below, values in inside.items())
         elif isinstance(value, _PLAIN):
-            known = Reading(fingerprint(value).digest, text_of(value))
-            found[path] = (*found.get(path, ()), known)
+            reading = Reading(fingerprint(value).digest, text_of(value))
+            by_path[path] = (*by_path.get(path, ()), reading)
         elif isinstance(value, tuple):
             for each in cast(tuple[Any, ...], value):
                 visit(path, each)
-        elif is_own and id(value) not in seen:
+        elif is_of_module and id(value) not in seen:
             seen.add(id(value))
             visit((*path, "its defaults"), value.__defaults__)
             for name, read in references(value, value.__code__):
                 visit((*path, name), read)
 
-    visit((own.__name__,), own)
-    return found
+    visit((unwrapped.__name__,), unwrapped)
+    return by_path
 
 
 class _Reader(Walk):
@@ -122,7 +123,7 @@ class _Reader(Walk):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[tuple[str, ...], list[Reading]] = {}
+        self.by_path: dict[tuple[str, ...], list[Reading]] = {}
         self._path: tuple[str, ...] = ()
         self._depth = 0
 
@@ -136,11 +137,12 @@ class _Reader(Walk):
         caller, depth, digest = self._path, self._depth, hashlib.blake2b(digest_size=16)
         self._path = (*caller, name)
         for token in super().read(name, value):
+            # What a function below reads is a reading of its own.
             if self._depth == depth:
                 digest.update(token.encode() if isinstance(token, str) else token)
                 digest.update(b"\0")
             yield token
-        self.found.setdefault(self._path, []).append(Reading(digest.hexdigest(), text_of(value)))
+        self.by_path.setdefault(self._path, []).append(Reading(digest.hexdigest(), text_of(value)))
         self._path = caller
 
 

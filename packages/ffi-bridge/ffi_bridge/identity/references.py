@@ -34,15 +34,15 @@ def _reads(code: types.CodeType) -> tuple[tuple[str, bool, tuple[str, ...]], ...
 
     Of each: the name, whether it is a global one, and the attributes of it that are read.
     """
-    found: list[tuple[str, bool, tuple[str, ...]]] = []
+    reads: list[tuple[str, bool, tuple[str, ...]]] = []
     instructions = list(dis.get_instructions(code))
     for position, instruction in enumerate(instructions):
         if instruction.opname in _GLOBALS or instruction.opname in _CELLS:
             following = takewhile(lambda i: i.opname in _ATTRIBUTES, instructions[position + 1 :])
             attributes = tuple(i.argval for i in following)
-            found.append((instruction.argval, instruction.opname in _GLOBALS, attributes))
+            reads.append((instruction.argval, instruction.opname in _GLOBALS, attributes))
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return (*found, *chain.from_iterable(map(_reads, inner)))
+    return (*reads, *chain.from_iterable(map(_reads, inner)))
 
 
 def reached(function: types.FunctionType, python_of: Callable[[Any], Any]) -> Iterator[types.FunctionType]:
@@ -50,24 +50,24 @@ def reached(function: types.FunctionType, python_of: Callable[[Any], Any]) -> It
 
     `python_of`: the function of Python in an object of the compiler; None for anything else.
     """
-    seen, left = set[int](), [function]
-    while left:
-        if id(found := left.pop()) not in seen:
-            seen.add(id(found))
-            yield found
-            called = (python_of(value) for _, value in references(found, found.__code__))
-            left += [f for f in called if isinstance(f, types.FunctionType)]
+    seen, pending = set[int](), [function]
+    while pending:
+        if id(current := pending.pop()) not in seen:
+            seen.add(id(current))
+            yield current
+            called = (python_of(value) for _, value in references(current, current.__code__))
+            pending += [f for f in called if isinstance(f, types.FunctionType)]
 
 
 def _closure(function: types.FunctionType) -> dict[str, Any]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, cell in cells:
         try:
-            found[name] = cell.cell_contents
+            values[name] = cell.cell_contents
         except ValueError:  # a name that its enclosing function has not bound yet
-            found[name] = "unbound"
-    return found
+            values[name] = "unbound"
+    return values
 
 
 def _attribute(name: str, value: Any, following: Iterable[str]) -> tuple[str, Any]:

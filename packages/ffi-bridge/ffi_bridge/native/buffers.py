@@ -53,6 +53,7 @@ class BufferSpec:
 def buffers_of(ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[BufferSpec]:
     """Return the buffers of a call, inputs first."""
     batched = call.batched(len(ins))
+    # `batched` goes on behind the inputs, with the outputs.
     specs = [(x.dtype, x.shape[sum(axes) :]) for x, axes in zip(ins, batched, strict=False)]
     specs += [(out.dtype, tuple(out.shape)) for out in call.outs]
     return [
@@ -85,7 +86,7 @@ class ProgramBuilder:
         for struct, pointers in enumerate(self._pointers):
             for buffer, offset, displacement in pointers:
                 slots[buffer].append((struct, offset, displacement))
-        buffers = (spec.with_slots(own, sizes) for spec, own in zip(self._buffers, slots, strict=True))
+        buffers = (spec.with_slots(places, sizes) for spec, places in zip(self._buffers, slots, strict=True))
         batch = tuple(sizes) if loop else ()
         return Program(tuple(launches), tuple(self._structs), self._num_inputs, tuple(buffers), batch)
 
@@ -108,6 +109,6 @@ def elements(
 
 
 def _place(address: int, spec: BufferSpec, element: tuple[int, ...], sizes: Sequence[int]) -> ElementBuffer:
-    own = (index for index, has in zip(element, spec.batched, strict=True) if has)
-    offset = sum(index * stride for index, stride in zip(own, spec.batch_strides(sizes), strict=True))
+    indices = (index for index, has in zip(element, spec.batched, strict=True) if has)
+    offset = sum(index * stride for index, stride in zip(indices, spec.batch_strides(sizes), strict=True))
     return ElementBuffer(address + offset, spec.shape, np.dtype(spec.dtype))

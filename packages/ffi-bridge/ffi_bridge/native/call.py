@@ -128,6 +128,7 @@ class NativeKernel(ABC):
 
     def likely_platform(self) -> str:
         """Return the platform to compile for while tracing, when no program has named one yet."""
+        # JAX has one name for the device, "gpu", and another for what programs are lowered for.
         default = {"gpu": "cuda"}.get(name := jax.default_backend(), name)
         return default if default in self.platforms else self.platforms[0]
 
@@ -140,13 +141,13 @@ class NativeKernel(ABC):
         """Return the outputs that a wrapper was given, flat and checked; a function of them as it is."""
         if callable(outs):
             return outs
-        self.check(found := Outs.of(outs))
-        return found
+        self.check(flattened := Outs.of(outs))
+        return flattened
 
     def outs_of(self, outs: Any, ins: Sequence[Any], static: Mapping[str, Any]) -> Outs:
         """Return the outputs of a call, checked; `outs`: as `declared` returned them."""
-        self.check(found := Outs.for_call(outs, f"{self.noun} '{self.name}'", ins, static))
-        return found
+        self.check(flattened := Outs.for_call(outs, f"{self.noun} '{self.name}'", ins, static))
+        return flattened
 
     def check(self, outs: Outs) -> None:
         """Raise KernelDefinitionError for options that are unknown or contradict `outs`."""

@@ -17,7 +17,7 @@ import numpy as np
 _METHODS: Final = ("lower", "trace", "eval_shape")
 
 
-def contents(x: Any) -> Any:
+def exact_key(x: Any) -> Any:
     """Return a key that is equal for values of one type and the same bits, also in tuples and dataclasses.
 
     A class whose `==` tells bits apart already says so by `is_exact = True`, and is not looked into.
@@ -28,20 +28,21 @@ def contents(x: Any) -> Any:
     if isinstance(x, enum.Enum):
         return kind, x.name
     if isinstance(x, float | complex):
+        # By bits: the sign of 0 counts, and a NaN equals itself.
         return kind, struct.pack("dd", complex(x).real, complex(x).imag)
     if isinstance(x, np.ndarray | np.generic):
         return kind, x.dtype.str, x.shape, x.tobytes()
     if isinstance(x, tuple | list):
-        return kind, tuple(map(contents, x))
+        return kind, tuple(map(exact_key, x))
     if isinstance(x, set | frozenset):
-        return kind, frozenset(map(contents, x))
+        return kind, frozenset(map(exact_key, x))
     if isinstance(x, Mapping):
-        return kind, tuple((contents(key), contents(value)) for key, value in x.items())
+        return kind, tuple((exact_key(key), exact_key(value)) for key, value in x.items())
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return (
             kind,
             x,
-            tuple(contents(getattr(x, field.name)) for field in dataclasses.fields(x) if field.compare),
+            tuple(exact_key(getattr(x, field.name)) for field in dataclasses.fields(x) if field.compare),
         )
     return kind, x
 
@@ -49,13 +50,13 @@ def contents(x: Any) -> Any:
 class Exact:
     """A value that equals another one if their contents do; hashed as itself, so that JAX can refuse it."""
 
-    __slots__ = ("_contents", "value")
+    __slots__ = ("_key", "value")
 
     def __init__(self, value: Any) -> None:
-        self.value, self._contents = value, contents(value)
+        self.value, self._key = value, exact_key(value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Exact) and self._contents == other._contents
+        return isinstance(other, Exact) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -70,7 +71,7 @@ class Constants(tuple[tuple[Any, Any], ...]):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constants) and contents(tuple(self)) == contents(tuple(other))
+        return isinstance(other, Constants) and exact_key(tuple(self)) == exact_key(tuple(other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -17,7 +17,7 @@ from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.identity.c_functions import capsule_name, capsule_pointer, name_of
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel, alias_pairs
-from ffi_bridge.native.exact import contents
+from ffi_bridge.native.exact import exact_key
 from ffi_bridge.native.primitive import as_array, call_kernel
 from ffi_bridge.native.wrapped_kernel import refusing
 from ffi_bridge.targets import REGISTERED_AS, Target, ensure_target, target_name
@@ -64,17 +64,17 @@ def handler_kernel(
         raise KernelDefinitionError(f"platform is {platform!r}; expected one of {', '.join(REGISTERED_AS)}")
     aliases = alias_pairs(input_output_aliases)
     address, called = _address_of(handler), getattr(handler, "__name__", None)
-    found = name_of(address, called)
-    name = called or (found.symbol if found else "handler")
-    target = Target(target_name(name, "handler", _digest(address, found)), address, handler)
+    c_function = name_of(address, called)
+    name = called or (c_function.symbol if c_function else "handler")
+    target = Target(target_name(name, "handler", _digest(address, c_function)), address, handler)
     spec = HandlerKernel(vmap_method, aliases, name, target, platform, has_side_effect=has_side_effect)
     outs = spec.declared(outs)
 
     @functools.partial(jax.jit, inline=True, static_argnums=0)
     def jitted(attributes: _Attributes, *args: ArrayLike) -> Any:
         ins = [as_array(f"kernel '{spec.name}'", f"in{i}", x) for i, x in enumerate(args)]
-        found = spec.outs_of(outs, ins, attributes.values)
-        return found.restore(call_kernel(spec, NativeCall(found.flat, attributes), ins))
+        call_outs = spec.outs_of(outs, ins, attributes.values)
+        return call_outs.restore(call_kernel(spec, NativeCall(call_outs.flat, attributes), ins))
 
     def call(*ins: ArrayLike, **attributes: Any) -> Any:
         return jitted(_Attributes.of(spec.name, attributes), *ins)
@@ -84,6 +84,7 @@ def handler_kernel(
 
 
 @functools.cache
+# Cached, so that a handler that is wrapped twice has one name.
 def _digest(address: int, name: Any) -> str:
     """Return a digest that a program that was compiled elsewhere has for no second handler."""
     return uuid.uuid4().hex if name is None else fingerprint(tuple(name)).digest
@@ -123,10 +124,10 @@ class _Attributes:
     values: dict[str, Any] = field(compare=False)
 
     @classmethod
-    def of(cls, kernel: str, given: Mapping[str, Any]) -> _Attributes:
+    def of(cls, kernel: str, attributes: Mapping[str, Any]) -> _Attributes:
         """Copy the attributes; raise KernelTypeError for one that no handler can read."""
-        values = {name: _copied(kernel, name, x) for name, x in given.items()}
-        return cls(contents(dict(sorted(values.items()))), values)
+        values = {name: _copied(kernel, name, x) for name, x in attributes.items()}
+        return cls(exact_key(dict(sorted(values.items()))), values)
 
 
 def _copied(kernel: str, name: str, x: Any) -> Any:
@@ -162,11 +163,11 @@ class HandlerKernel(NativeKernel):
         return (self.platform,)
 
     def attributes(self, call: NativeCall) -> Mapping[str, Any]:
-        found: _Attributes = call.options
-        return found.values
+        attributes: _Attributes = call.options
+        return attributes.values
 
     def ensure_target(
         self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
     ) -> str:
-        own, registered = self.handler, REGISTERED_AS[platform]
-        return ensure_target(own.name, lambda: (own.address, own.owner), platform=registered).name
+        target, registered = self.handler, REGISTERED_AS[platform]
+        return ensure_target(target.name, lambda: (target.address, target.owner), platform=registered).name

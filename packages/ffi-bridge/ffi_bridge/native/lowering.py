@@ -42,6 +42,7 @@ def results_left(ctx: Any, call: Hashable) -> Sequence[Any] | None:
 
 def _here(call: Hashable) -> Hashable:
     current: Any = InsertionPoint.current
+    # Our function in the key keeps it apart from JAX's own keys.
     return _here, current.block, call
 
 
@@ -60,6 +61,7 @@ def divided_levels(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any], c
     sizes, mesh = list(call.sizes), getattr(context, "abstract_mesh", None)
     # Explicit axes split evenly, as JAX sees to; along others XLA itself chooses how to split.
     if mesh is None or mesh.empty or any(kind is not AxisType.Explicit for kind in mesh.axis_types):
+        # One axis that does not divide ends it: only leading axes are divided.
         sizes = list(itertools.takewhile(lambda size: size and size % devices == 0, sizes))
     return len(sizes) if is_small(call, ins, len(sizes)) else 0
 
@@ -97,9 +99,9 @@ def spread(call: NativeCall, ins: Sequence[Any], levels: int) -> tuple[NativeCal
     every = [Level(level.size, (True,) * len(ins)) for level in call.levels[:levels]]
     arrays: list[Any] = []
     for i, x in enumerate(ins):
-        extents, given = [(level.size, level.mapped[i]) for level in call.levels], iter(x.shape)
-        front = [next(given) if has else 1 for _, has in extents[:levels]]
-        rest = tuple(given)
+        extents, dims = [(level.size, level.mapped[i]) for level in call.levels], iter(x.shape)
+        front = [next(dims) if has else 1 for _, has in extents[:levels]]
+        rest = tuple(dims)
         whole = (*(size for size, _ in extents[:levels]), *rest)
         arrays.append(jax.numpy.broadcast_to(x.reshape(*front, *rest), whole))
     return NativeCall(call.outs, call.options, (*every, *call.levels[levels:])), arrays
@@ -119,13 +121,13 @@ def attributes(target: str, sizes: Sequence[int], ctx: Any) -> dict[str, Any]:
     extents = dict(zip(batch, sizes, strict=True))
 
     def factors(x: Any) -> str:
-        own = [next(names) for _ in x.shape[len(sizes) :]]
-        extents.update(zip(own, x.shape[len(sizes) :], strict=True))
-        return f"[{', '.join((*batch, *own))}]"
+        letters = [next(names) for _ in x.shape[len(sizes) :]]
+        extents.update(zip(letters, x.shape[len(sizes) :], strict=True))
+        return f"[{', '.join((*batch, *letters))}]"
 
     ins, outs = (", ".join(map(factors, side)) for side in (ctx.avals_in, ctx.avals_out))
-    known = ", ".join(f"{name}={size}" for name, size in extents.items())
-    rule = f"#sdy.op_sharding_rule<({ins})->({outs}) {{{known}}}, custom>"
+    factor_sizes = ", ".join(f"{name}={size}" for name, size in extents.items())
+    rule = f"#sdy.op_sharding_rule<({ins})->({outs}) {{{factor_sizes}}}, custom>"
     return {
         "mhlo.frontend_attributes": DictAttr.get({"num_batch_dims": StringAttr.get(str(len(sizes)))}),
         "sdy.sharding_rule": Attribute.parse(rule),

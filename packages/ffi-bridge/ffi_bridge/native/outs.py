@@ -49,7 +49,7 @@ class Outs:
 
 def option_for_call(
     option: str,
-    given: Any,
+    value: Any,
     checked: Callable[[Any], T],
     subject: str,
     ins: Sequence[Any],
@@ -60,12 +60,12 @@ def option_for_call(
     It gets a shape and dtype for each input, and the static arguments by name. Raises KernelDefinitionError
     that names the function where it raises, or where what it returns does not pass the check.
     """
-    if not callable(given):
-        return checked(given)
+    if not callable(value):
+        return checked(value)
     structs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in ins]
-    name = getattr(given, "__qualname__", repr(given))
+    name = getattr(value, "__qualname__", repr(value))
     try:
-        found = given(*structs, **static)
+        result = value(*structs, **static)
     except Exception as error:
         texts = [f"{x.dtype}{list(x.shape)}" for x in structs] + [f"{k}={v!r}" for k, v in static.items()]
         raise KernelDefinitionError(
@@ -73,26 +73,27 @@ def option_for_call(
             f"({', '.join(texts)}): {error}"
         ) from error
     try:
-        return checked(found)
+        return checked(result)
     except KernelDefinitionError as error:
         raise KernelDefinitionError(
-            f"{subject}: its {option}, the function {name}, returned {found!r}: {error}"
+            f"{subject}: its {option}, the function {name}, returned {result!r}: {error}"
         ) from None
 
 
 def _check_order(outs: Any) -> None:
     if isinstance(outs, dict):
         keys: list[Any] = list(outs)
-        parts = jax.tree.leaves_with_path(outs, is_leaf=lambda x: x is not outs)
-        ordered = [path[0].key for path, _ in parts]
+        # One level deep: the order that JAX gives to the keys.
+        leaves = jax.tree.leaves_with_path(outs, is_leaf=lambda x: x is not outs)
+        ordered = [path[0].key for path, _ in leaves]
         if keys != ordered:
             raise KernelDefinitionError(
                 f"outs is a dict with the keys {keys}, and JAX, and so the arguments of a kernel, have them "
                 f"in the order {ordered}; write it in this order, or give a tuple or a NamedTuple"
             )
     if isinstance(outs, dict | list | tuple):
-        for part in outs.values() if isinstance(outs, dict) else outs:
-            _check_order(part)
+        for child in outs.values() if isinstance(outs, dict) else outs:
+            _check_order(child)
 
 
 def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
@@ -103,6 +104,7 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
     dtype = np.dtype(leaf.dtype)
     if dtype.kind in "iufc" and not _CONFIG.jax_enable_x64:
         widest = {"i": 4, "u": 4, "f": 4, "c": 8}[dtype.kind]
+        # JAX would make 32 bits of it, and the kernel write 64.
         if dtype.itemsize > widest:
             raise KernelDefinitionError(
                 f"outs asks for {dtype} while 64-bit types are off; "
@@ -115,6 +117,7 @@ def _struct(leaf: Any) -> jax.ShapeDtypeStruct:
 def _check_shape(leaf: Any, num_bytes: int) -> None:
     for extent in leaf.shape:
         if isinstance(extent, int | np.integer):
+            # In Python's integers, which do not overflow.
             valid, num_bytes = extent >= 0, num_bytes * int(extent)
         else:
             valid = export.is_symbolic_dim(extent)

@@ -49,15 +49,15 @@ class Parameters:
         every = inspect.signature(self.function).parameters.values()
         return tuple(x for x in every if x.name in self.static)
 
-    def constants(self, given: Mapping[str, Any]) -> Constants:
+    def constants(self, named: Mapping[str, Any]) -> Constants:
         """Return the value of every static parameter, as given or its default."""
-        missing = [x.name for x in self.constant if x.name not in given and x.default is x.empty]
+        missing = [x.name for x in self.constant if x.name not in named and x.default is x.empty]
         if missing:
             raise KernelTypeError(
                 f"kernel '{self.function.__name__}': the call has no {', '.join(missing)}, which is in "
                 f"static_argnames and has no default; give it by name: {missing[0]}=..."
             )
-        return Constants((x.name, given.get(x.name, x.default)) for x in self.constant)
+        return Constants((x.name, named.get(x.name, x.default)) for x in self.constant)
 
     def of_call(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[jax.Array], Constants]:
         """Return the inputs of a call in order, as arrays, and the value of every static parameter."""
@@ -71,6 +71,7 @@ class Parameters:
     def arguments(self, buffers: Iterable[Any], constants: Iterable[tuple[str, Any]]) -> list[Any]:
         """Return the function's arguments, in its order: buffers, and constants between them."""
         every, values = list(buffers), dict(constants)
+        # From first to last, so that each place is right when it is filled.
         for place, name in enumerate(inspect.signature(self.function).parameters):
             if name in values:
                 every.insert(place, values[name])
@@ -148,9 +149,9 @@ def count_inputs(outs: Callable[..., Any], static: Sequence[str]) -> int | None:
     return sum(x.kind is not x.VAR_KEYWORD for x in inputs)
 
 
-def _names(option: str, given: Any, function: Any) -> tuple[str, ...]:
+def _names(option: str, value: Any, function: Any) -> tuple[str, ...]:
     """Return the names that an option gives, as one string or as several."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (value,) if isinstance(value, str) else tuple(value)
     parameters = list(inspect.signature(function).parameters)
     for name in names:
         if name not in parameters:

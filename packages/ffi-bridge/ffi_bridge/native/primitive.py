@@ -97,7 +97,7 @@ def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tu
     if kernel.is_kept:
         tracing.check_allowed(kernel.name)
     outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins, batch) for out in call.outs]
-    return outs, tracing.of_a_call(kernel.ordered) if kernel.is_kept else set()
+    return outs, tracing.effects_of_call(kernel.ordered) if kernel.is_kept else set()
 
 
 def _lower(
@@ -110,6 +110,7 @@ def _lower(
 ) -> Any:
     if platform not in kernel.platforms:
         return _refuse_platform(ctx, kernel=kernel)
+    # When traced it was compiled for the platform that was likely.
     compiled_for, name = target
     if platform != compiled_for or kernel.is_compiled_late:
         names = kernel.buffer_names(len(ctx.avals_in), len(call.outs))
@@ -122,6 +123,7 @@ def _lower(
         "has_side_effect": kernel.is_kept,
     }
     if levels := lowering.divided_levels(kernel, call, ctx.avals_in, context):
+        # XLA divides along axes that all operands have: those that lack one get it first.
         if not all(all(level.mapped) for level in call.levels[:levels]):
 
             def spread(*ins: Any) -> list[Any]:
@@ -191,8 +193,8 @@ def _batch_in_kernel(
         x if has else jax.numpy.broadcast_to(x, ((size,) if i in aliased else front) + x.shape)
         for i, (has, x) in enumerate(zip(level.mapped, ins, strict=True))
     ]
-    given, batched = kernel.with_batch_axis(whole, call, size)
-    results = call_kernel(kernel, batched, given)
+    operands, batched = kernel.with_batch_axis(whole, call, size)
+    results = call_kernel(kernel, batched, operands)
     return [y.reshape(size, *out.shape) for y, out in zip(results, call.outs, strict=True)]
 
 

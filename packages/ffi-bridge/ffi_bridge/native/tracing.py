@@ -52,20 +52,20 @@ ORDERED_ON_SEVERAL: Final = (0, 11)  # jax; see check_side_effects
 
 def align_varying(ins: Sequence[Any]) -> list[Any]:
     """Return the inputs, each made to vary over the union of their manual axes; gradients need that."""
-    own = [jax.typeof(x).manual_axis_type.varying for x in ins]
-    union = frozenset().union(*own)
-    if not union:
+    varying = [jax.typeof(x).manual_axis_type.varying for x in ins]
+    all_varying = frozenset().union(*varying)
+    if not all_varying:
         return list(ins)
     return [
-        jax.lax.pcast(x, tuple(union - axes), to="varying") if union - axes else x
-        for x, axes in zip(ins, own, strict=True)
+        jax.lax.pcast(x, tuple(all_varying - axes), to="varying") if all_varying - axes else x
+        for x, axes in zip(ins, varying, strict=True)
     ]
 
 
 def output_type(shape: tuple[int, ...], dtype: Any, inputs: Sequence[Any], batch: Sequence[Any] = ()) -> Any:
     """Return the abstract value of an output: split as `batch` says, varying as the inputs do."""
-    own = (x.sharding.mesh for x in inputs if not x.sharding.mesh.empty)
-    mesh = next(own, jax.sharding.get_abstract_mesh())
+    meshes = (x.sharding.mesh for x in inputs if not x.sharding.mesh.empty)
+    mesh = next(meshes, jax.sharding.get_abstract_mesh())
     if mesh.empty:
         return ShapedArray(shape, dtype)
     spec = PartitionSpec(*batch, *[None] * (len(shape) - len(batch)))
@@ -81,20 +81,20 @@ def check_whole(operator: str, inputs: Sequence[Any], levels: Levels = ()) -> li
     Raises ShardedInputError for an input that is split along another axis: JAX would otherwise gather the
     whole array on every device, without a word.
     """
-    found: list[Any] = [None] * len(levels)
+    split_over: list[Any] = [None] * len(levels)
     for i, x in enumerate(inputs):
-        own = [k for k, level in enumerate(levels) if level.mapped[i]]
+        mapped = [k for k, level in enumerate(levels) if level.mapped[i]]
         spec = list(x.sharding.spec)
-        for k, axes in zip(own, spec, strict=False):
-            if axes is not None and found[k] in (None, axes):
-                found[k], spec[own.index(k)] = axes, None
+        for k, axes in zip(mapped, spec, strict=False):
+            if axes is not None and split_over[k] in (None, axes):
+                split_over[k], spec[mapped.index(k)] = axes, None
         if any(axis is not None for axis in spec) or x.manual_axis_type.unreduced:
             raise ShardedInputError(
                 f"operator {operator!r}: input {i} is {x.str_short()}, split over explicit mesh "
                 "axes, and the operator is defined on whole arrays; call it inside jax.shard_map "
                 "on each device's part, or gather the input first with jax.sharding.reshard"
             )
-    return found
+    return split_over
 
 
 def check_side_effects(kernel: str, ordered: bool, context: Any) -> None:
@@ -128,7 +128,7 @@ _REFUSED_IN: Final = jax.make_user_context("")
 
 
 @cache
-def of_a_call(ordered: bool) -> frozenset[Any]:
+def effects_of_call(ordered: bool) -> frozenset[Any]:
     """Return the effects of a foreign call with side effects, for which JAX keeps it if nobody reads it.
 
     One is that of callbacks: JAX would select between the results of both branches of a `cond` in `jax.vmap`,
@@ -138,12 +138,14 @@ def of_a_call(ordered: bool) -> frozenset[Any]:
     call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
     # An ordered call has the others, too: JAX calls a program that `Lowered.compile` made without its tokens
     # if there are ordered effects alone.
-    own = {like_callbacks(ordered=False)} | ({like_callbacks(ordered=True)} if ordered else set())
-    return frozenset(jax.make_jaxpr(call)().effects) | own
+    callback_effects = {callback_effect(ordered=False)} | (
+        {callback_effect(ordered=True)} if ordered else set()
+    )
+    return frozenset(jax.make_jaxpr(call)().effects) | callback_effects
 
 
 @cache
-def like_callbacks(ordered: bool) -> Any:
+def callback_effect(ordered: bool) -> Any:
     """Return an effect that equals that of callbacks: kernels and ordered callbacks have one order.
 
     Unlike that, it equals every other one of its class, which is what `jax.export` can write and read.
@@ -183,7 +185,7 @@ def lower_in_order(rule: Callable[..., Sequence[Any]], ctx: Any, operands: Seque
     """Lower a call by `rule` with the token of the ordered call before it, and leave one for the next."""
     (token,) = jax.make_jaxpr(jax.lax.create_token)().out_avals
     around = ctx.replace(avals_in=[*ctx.avals_in, token], avals_out=[*ctx.avals_out, token])
-    order = like_callbacks(ordered=True)
+    order = callback_effect(ordered=True)
     *results, after = rule(around, *operands, ctx.tokens_in.get(order))
     ctx.set_tokens_out(ctx.tokens_in.update_tokens(mlir.TokenSet({order: after})))
     return results

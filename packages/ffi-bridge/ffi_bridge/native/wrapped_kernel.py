@@ -56,6 +56,7 @@ def written(name: str, text: str, scope: dict[str, Any], origin: str) -> Functio
     """
     exec(compile(text, f"<{origin}>", "exec"), scope)
     function: FunctionType = scope.pop("_written_")
+    # Tracebacks and profilers read the name in the code.
     function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name
     return function
@@ -84,15 +85,17 @@ def _obstacle(x: Any) -> str | None:
     if isinstance(x, str | bytes):
         return f"the text {x!r}; expected an array or a number: name a constant in static_argnames"
     if not isinstance(x, np.ndarray | np.generic):
-        known = isinstance(x, bool | int | float | complex | list | tuple | jax.Array) or hasattr(x, "dtype")
-        return None if known else f"a {type(x).__name__}; expected an array or a number"
+        is_array_like = isinstance(x, bool | int | float | complex | list | tuple | jax.Array) or hasattr(
+            x, "dtype"
+        )
+        return None if is_array_like else f"a {type(x).__name__}; expected an array or a number"
     dtype = x.dtype
     if dtype.names:
         fields = ", ".join(f"x['{name}']" for name in dtype.names)
         return f"an array of records, {dtype}; expected numbers: pass each field as an input, {fields}"
     if not dtype.isnative:
         return f"an array of {dtype}, in the order of bytes of another machine: x.astype({dtype.name!r})"
-    hints = {
+    remedies = {
         "U": "expected numbers: pass codes of the texts, as np.unique(x, return_inverse=True) gives them",
         "S": "expected numbers: pass its bytes, x.view(np.uint8)",
         "V": "expected numbers: pass its bytes, x.view(np.uint8)",
@@ -100,8 +103,8 @@ def _obstacle(x: Any) -> str | None:
         "M": "expected numbers: x.view(np.int64) counts its units",
         "m": "expected numbers: x.view(np.int64) counts its units",
     }
-    if dtype.kind in hints:
-        return f"an array of {dtype}; {hints[dtype.kind]}"
+    if dtype.kind in remedies:
+        return f"an array of {dtype}; {remedies[dtype.kind]}"
     wide = dtype.kind in "fc" and dtype.itemsize > {"f": 8, "c": 16}[dtype.kind]
     return f"an array of {dtype}, which JAX lacks; cast it to float64 or complex128" if wide else None
 

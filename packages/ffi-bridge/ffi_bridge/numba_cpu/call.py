@@ -109,16 +109,17 @@ class NumbaKernel(NativeKernel):
             *options.values(),
             _VERSIONS,
         )
-        found = fingerprint(self.contents, *around)
-        name = target_name(self.name, "numba_cpu", found.digest)
+        identity = fingerprint(self.contents, *around)
+        name = target_name(self.name, "numba_cpu", identity.digest)
 
         def build() -> tuple[int, object]:
-            if found.portable and (kept := object_code.find(name)):
-                return kept
+            if identity.portable and (code := object_code.find(name)):
+                return code
             compile_handler = importlib.import_module(_COMPILER).compile_handler
             kernel = self.to_compile(arguments)
-            return compile_handler(kernel, arguments, layout, name, keep=found.portable, **options)
+            return compile_handler(kernel, arguments, layout, name, keep=identity.portable, **options)
 
+        # Numba's lock first, then that of targets: compiling takes both, in this order.
         with global_compiler_lock:
             return ensure_target(name, build, platform="cpu").name
 
@@ -173,8 +174,8 @@ class NumbaPython(NumbaKernel):
                 with np.errstate(all="ignore"):  # machine code warns of nothing either
                     self.function(*arguments)
 
-        contents = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
-        name = target_name(self.name, "numba_python", contents.digest)
+        identity = fingerprint(self.function, repr((self.aliases, buffers, sizes, constants, kinds)))
+        name = target_name(self.name, "numba_python", identity.digest)
         return ensure_target(
             name, lambda: python_handler(work, f"kernel '{self.name}'"), platform=platform
         ).name

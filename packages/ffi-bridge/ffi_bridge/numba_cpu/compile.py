@@ -13,7 +13,7 @@ from numba import types
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity import internals
 from ffi_bridge.identity.callees import compiled_now
-from ffi_bridge.identity.fingerprint import compiled_parts
+from ffi_bridge.identity.fingerprint import compiled_callees
 from ffi_bridge.identity.references import references
 from ffi_bridge.numba_cpu import error_messages, object_code
 from ffi_bridge.numba_cpu.compiler import Compiler, NativeContext, with_constants
@@ -51,6 +51,7 @@ def compile_handler(
         with compiled_now(dispatcher):
             compiled, refusal = _compile(dispatcher, arguments, layout, noalias, slot)
         threading = _threading(compiled, slot, num_threads)
+        # Has Numba keep the object file, which is run and stored below.
         compiled.library.enable_object_caching()
         address = emit_handler(compiled, handler, layout, threading)
         return compiled, refusal, threading, address
@@ -66,8 +67,8 @@ def compile_handler(
         object_code.keep(name, entry)
     # Run the object file, as a later process will: Numba's own engine may link functions of earlier modules,
     # which round differently, or enter Numba's thread pool.
-    own, loaded = object_code.unpack(entry) or (address, slot)
-    return own, (compiled, loaded)
+    address, owner = object_code.unpack(entry) or (address, slot)
+    return address, (compiled, owner)
 
 
 def _compile(
@@ -83,22 +84,23 @@ def _compile(
     def compile_for(candidate: Sequence[types.Type]) -> CompileResult | Exception:
         try:
             return Compiler(dispatcher, context, noalias, pipeline).compile(tuple(candidate), None)
+        # An error only because the user has warnings raise: no refusal of the compiler's.
         except Warning:
             raise
         except Exception as error:  # Numba has errors of its own, and lets others through
             return error
 
-    found = compile_for(arguments)
-    if not isinstance(refusal := found, Exception):
+    result = compile_for(arguments)
+    if not isinstance(refusal := result, Exception):
         refusal = None
-    elif (found := _with_writable_inputs(compile_for, arguments)) is None:
+    elif (result := _with_writable_inputs(compile_for, arguments)) is None:
         names = list(inspect.signature(dispatcher.py_func).parameters)
         raise KernelTypeError(error_messages.not_compiled(kernel, names, arguments, refusal)) from refusal
-    if (kind := found.signature.return_type) not in (types.none, types.void):
+    if (kind := result.signature.return_type) not in (types.none, types.void):
         first = layout.num_inputs
         array = buffer_types(arguments)[first]
         raise KernelTypeError(error_messages.returned(kernel, kind, layout.names[first], array.ndim))
-    return found, refusal
+    return result, refusal
 
 
 def _with_writable_inputs(
@@ -106,14 +108,15 @@ def _with_writable_inputs(
 ) -> CompileResult | None:
     """Compile the kernel with as few writable inputs as possible; None where it fails with all."""
     candidate = [x.copy(readonly=False) if isinstance(x, types.Array) else x for x in arguments]
-    found = compile_for(candidate)
-    if isinstance(found, Exception):
+    result = compile_for(candidate)
+    if isinstance(result, Exception):
         return None
-    for i, given in enumerate(arguments):
-        closer = [*candidate[:i], given, *candidate[i + 1 :]]
+    for i, kind in enumerate(arguments):
+        # One after the other becomes read-only again, where the kernel still compiles.
+        closer = [*candidate[:i], kind, *candidate[i + 1 :]]
         if not isinstance(compiled := compile_for(closer), Exception):
-            candidate, found = closer, compiled
-    return found
+            candidate, result = closer, compiled
+    return result
 
 
 def _check_stores(
@@ -125,13 +128,13 @@ def _check_stores(
     """
     arrays = buffer_types(arguments)
     # Enzyme writes to copies that a kernel makes where it must, which are an input itself where it need not.
-    found = {} if layout.is_derivative else fates(compiled, layout.read)
+    suspects = {} if layout.is_derivative else fates(compiled, layout.read)
     if refusal is not None:
         used = zip(layout.names, arrays, buffer_types(compiled.signature.args), strict=True)
-        writable = [name for name, given, array in used if array.mutable and not given.mutable]
-        if written := [name for name in writable if name in found]:
+        writable = [name for name, declared, array in used if array.mutable and not declared.mutable]
+        if written := [name for name in writable if name in suspects]:
             raise KernelTypeError(error_messages.writable_input(layout.kernel, written, refusal)) from refusal
-    if written := [name for name, fate in found.items() if fate.stored]:
+    if written := [name for name, fate in suspects.items() if fate.stored]:
         raise KernelTypeError(error_messages.stored_input(layout.kernel, written))
     untouched = without_stores(compiled, [layout.names[i] for i in layout.results])
     for i in layout.results:
@@ -139,7 +142,7 @@ def _check_stores(
             raise KernelTypeError(
                 error_messages.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim)
             )
-    return {name: fate.whereabouts for name, fate in found.items()}
+    return {name: fate.whereabouts for name, fate in suspects.items()}
 
 
 def _refuse_imports(kernel: str, code: CodeType) -> None:
@@ -153,7 +156,7 @@ def _refuse_imports(kernel: str, code: CodeType) -> None:
 
 def _refuse_python(dispatcher: Any) -> None:
     """Raise KernelTypeError for object mode, and for C functions that expect the GIL to be held."""
-    callees = (getattr(part, "py_func", None) for part in compiled_parts(dispatcher.py_func))
+    callees = (getattr(part, "py_func", None) for part in compiled_callees(dispatcher.py_func))
     for function in (dispatcher.py_func, *filter(None, callees)):
         for name, value in references(function, function.__code__):
             if value is numba.objmode:

@@ -186,6 +186,7 @@ class Compiler(FunctionCompiler):
         )
         self._noalias = noalias
         self._context = context
+        # Extensions may have registered something since the last kernel.
         dispatcher.targetctx.refresh()
         dispatcher.typingctx.refresh()
 
@@ -207,6 +208,7 @@ class Compiler(FunctionCompiler):
         flags.no_cpython_wrapper = True
         flags.no_cfunc_wrapper = True
         flags.no_compile = True  # the handler joins the same LLVM module before it is finished
+        # No object mode to fall back on: it runs Python.
         flags.enable_pyobject = False
         flags.noalias = self._noalias
         return flags

@@ -91,8 +91,8 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     if layout.guarded:
         read = zip(arguments, sizes, strict=True)
         copies.keep((x.name, x.buffer.data, size) for x, size in read if x.name in layout.read)
-        given = [x.buffer.data for x in arguments]
-        moved = canaries.around_outputs(layout.names, given, sizes, layout.num_inputs)
+        addresses = [x.buffer.data for x in arguments]
+        moved = canaries.around_outputs(layout.names, addresses, sizes, layout.num_inputs)
         arguments = [
             replace(x, buffer=replace(x.buffer, data=place))
             for x, place in zip(arguments, moved, strict=True)
@@ -103,6 +103,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
             places = [(x.buffer.data, size, x.dtype.itemsize) for x, size in of_outputs]
             watched = Watched.of(builder, layout.names[outputs], places)
         _enter(frame, threading, NULL if watched is None else watched.table)
+    # The count only grows: more afterwards means that a share of this call, or of one beside it, raised.
     before = None if threading is None else count_recorded(builder, threading.slot)
     _call_over_batch(frame, compiled, layout, arguments, copies)
     canaries.check()
@@ -123,7 +124,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
 
 def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[_Argument]:
     """Emit checks of every buffer's rank, dtype and batch extents; return the arguments, inputs first."""
-    known, tokens = DTYPES | HALF_DTYPES, int(layout.ordered)
+    codes, tokens = DTYPES | HALF_DTYPES, int(layout.ordered)
     inputs, outputs = layout.num_inputs, len(layout.names) - layout.num_inputs
     pointers = frame.buffers("args", inputs + tokens)[:inputs]
     pointers += frame.buffers("rets", outputs + tokens)[:outputs]
@@ -131,12 +132,13 @@ def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout
     for pointer, name, kind, batched in zip(pointers, layout.names, kinds, layout.batched, strict=True):
         bare = _Argument(name, kind, batched, Buffer(None, ()))
         rank = bare.ndim + sum(bare.batched)
-        arguments.append(replace(bare, buffer=frame.buffer(pointer, rank, known[bare.dtype], name)))
+        arguments.append(replace(bare, buffer=frame.buffer(pointer, rank, codes[bare.dtype], name)))
+    # The last one is an output, which has an axis for every level.
     sizes = arguments[-1].buffer.dims[: layout.levels]
     for x in arguments:
-        own = (size for size, has_axis in zip(sizes, x.batched, strict=True) if has_axis)
-        for found, expected in zip(x.buffer.dims, own, strict=False):
-            frame.require("==", found, expected, f"expected the outputs' batch size for '{x.name}'")
+        extents = (size for size, has_axis in zip(sizes, x.batched, strict=True) if has_axis)
+        for actual, expected in zip(x.buffer.dims, extents, strict=False):
+            frame.require("==", actual, expected, f"expected the outputs' batch size for '{x.name}'")
     return arguments
 
 
@@ -147,9 +149,9 @@ def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
     caller's own thread: they are put back after the kernel, which may change them.
     """
     builder = frame.builder
-    undo = [frame.leave, arrive(frame, watched), _kept(builder, GET_CHUNK_SIZE, SET_CHUNK_SIZE)]
+    undo = [frame.leave, arrive(frame, watched), _restored(builder, GET_CHUNK_SIZE, SET_CHUNK_SIZE)]
     if threading.num_threads is not None:
-        undo.append(_kept(builder, GET_NUM_THREADS, SET_NUM_THREADS))
+        undo.append(_restored(builder, GET_NUM_THREADS, SET_NUM_THREADS))
         call_c(builder, SET_NUM_THREADS, ir.VoidType(), [ir.Constant(I64, threading.num_threads)])
 
     def leave() -> None:
@@ -159,7 +161,7 @@ def _enter(frame: Frame, threading: Threading, watched: Any) -> None:
     frame.leave = leave
 
 
-def _kept(builder: Any, get: str, put: str) -> Callable[[], object]:
+def _restored(builder: Any, get: str, put: str) -> Callable[[], object]:
     """Emit a read of a number of Numba's thread pool; return a function that emits its return."""
     before = call_c(builder, get, I64, [])
     return lambda: call_c(builder, put, ir.VoidType(), [before])
@@ -191,10 +193,10 @@ def _call_over_batch(
             data[i] = room
         values = iter([x.value(context, builder, place) for x, place in zip(arguments, data, strict=True)])
         # What is left out of a call has no value: the kernel has its constant.
-        given = [None if isinstance(kind, types.Omitted) else next(values) for kind in signature.args]
+        passed = [None if isinstance(kind, types.Omitted) else next(values) for kind in signature.args]
         function = context.declare_function(builder.module, compiled.fndesc)
         status, _ = context.call_conv.call_function(
-            builder, function, signature.return_type, signature.args, given
+            builder, function, signature.return_type, signature.args, passed
         )
         with builder.if_then(status.is_error, likely=False):
             frame.leave()

@@ -26,7 +26,7 @@ def returned(kernel: str, kind: object, name: str, ndim: int) -> str:
 def not_compiled(kernel: str, names: Sequence[str], arrays: Sequence[Any], error: Exception) -> str:
     """Describe a kernel that does not compile for `arrays`, types whose text is Numba's."""
     listed = ", ".join(f"{name}: {array}" for name, array in zip(names, arrays, strict=True))
-    hint = _hint_at_halves(names, arrays) or _hint_at_numbers(names, arrays, str(error))
+    hint = _hint_at_float16(names, arrays) or _hint_at_numbers(names, arrays, str(error))
     return f"kernel '{kernel}' does not compile for ({listed}){hint}\n{error}"
 
 
@@ -77,12 +77,12 @@ def copied_inputs(kernel: str, lost: Mapping[str, str]) -> str:
     )
 
 
-def _hint_at_halves(names: Sequence[str], arrays: Sequence[Any]) -> str:
+def _hint_at_float16(names: Sequence[str], arrays: Sequence[Any]) -> str:
     """Say how to read floats of 16 bits, if an array has them; else nothing."""
-    halves = [name for name, x in zip(names, arrays, strict=True) if isinstance(getattr(x, "dtype", 0), Half)]
-    if not halves:
+    short = [name for name, x in zip(names, arrays, strict=True) if isinstance(getattr(x, "dtype", 0), Half)]
+    if not short:
         return ""
-    places = ", ".join(f"`np.float32({name}[i])`" for name in halves)
+    places = ", ".join(f"`np.float32({name}[i])`" for name in short)
     return f"; Numba does not compute in floats of 16 bits: read their elements as {places}"
 
 

@@ -50,8 +50,10 @@ def record_exception(builder: Any, api: Any, kernel: str, slot: str) -> None:
     place = _word(builder, slot, _MESSAGE, POINTER)
     before = builder.load(place)
     builder.store(message, place)
+    # NULL at first, of which `Py_DecRef` does nothing.
     api.decref(before)
     one = ir.Constant(I64, 1)
+    # Last: whoever sees the new count finds the text.
     builder.atomic_rmw("add", _word(builder, slot, _COUNTER, I64), one, "seq_cst")
 
 
@@ -74,14 +76,15 @@ def _take_message(builder: Any, api: Any, kernel: str) -> Any:
     """Emit the pending exception as a new Python string, or NULL; nothing is pending afterwards."""
     slots = [variable(builder, NULL, part) for part in ("kind", "value", "trace")]
     api.err_fetch(*slots)
+    # Python may keep a class and arguments; the text needs the exception itself.
     call_c(builder, "PyErr_NormalizeException", ir.VoidType(), slots)
     message = variable(builder, NULL, "message")
     value = builder.load(slots[1])
     with builder.if_then(builder.icmp_unsigned("!=", value, NULL)):
         pattern = constant_text(builder.module, "kernel '%s' raised %s: %S")
         name = call_c(builder, "PyExceptionClass_Name", POINTER, [builder.load(slots[0])])
-        parts = [pattern, constant_text(builder.module, kernel), name, value]
-        builder.store(call_c(builder, "PyUnicode_FromFormat", POINTER, parts, variadic_from=1), message)
+        arguments = [pattern, constant_text(builder.module, kernel), name, value]
+        builder.store(call_c(builder, "PyUnicode_FromFormat", POINTER, arguments, variadic_from=1), message)
     for slot in slots:
         api.decref(builder.load(slot))
     api.err_clear()  # the exception's own __str__ may have raised

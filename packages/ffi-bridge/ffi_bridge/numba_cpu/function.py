@@ -32,16 +32,16 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
     The parameters `inputs` are the kernel's own; the others are constants of it.
     """
     plain = getattr(function, "py_func", function)
-    called, given = function, list(inputs)
+    called, arguments = function, list(inputs)
     if constants:  # which may stand between the inputs
         called = (functools.partial if plain is function else specialised)(function, **constants)
-        given = [f"{name}={name}" for name in inputs]
+        arguments = [f"{name}={name}" for name in inputs]
     outs = [f"out_{i}" for i in range(num_outs)]
     # Written out, since a kernel has a parameter for each buffer.
     lines = [
         f"def _written_({', '.join([*inputs, *outs])}):",
-        f"    _found_ = _checked_(_called_({', '.join(given)}), ({', '.join(outs)},))",
-        *(f"    _write_(_found_[{i}], {out})" for i, out in enumerate(outs)),
+        f"    _results_ = _checked_(_called_({', '.join(arguments)}), ({', '.join(outs)},))",
+        *(f"    _write_(_results_[{i}], {out})" for i, out in enumerate(outs)),
     ]
     text, scope = "\n".join(lines), {"_called_": called, "_checked_": checked, "_write_": _write}
     kernel: Any = written(plain.__name__, text, scope, f"what {plain.__name__} returns")
@@ -72,16 +72,16 @@ def _mismatch(returned: Any, outs: Any) -> str:
         is_array = isinstance(value, types.Array)
         if not (is_array or isinstance(value, types.Number | types.Boolean)):
             return f"result {i} is {value}; expected an array or a number"
-        given, expected = (
+        actual, expected = (
             np.dtype(as_dtype(x.dtype if isinstance(x, types.Array) else x)) for x in (value, out)
         )
         ndim = value.ndim if is_array else 0
         # Numba computes with numbers of 64 bits, whatever they come from.
-        fits = given == expected if is_array else np.can_cast(given, expected, "same_kind")
+        fits = actual == expected if is_array else np.can_cast(actual, expected, "same_kind")
         if ndim != out.ndim or not fits:
             return (
-                f"result {i} is {given} with {ndim} dimensions; expected {expected} with {out.ndim}, as outs "
-                "says: change outs, or cast it in the function"
+                f"result {i} is {actual} with {ndim} dimensions; expected {expected} with {out.ndim}, as "
+                "outs says: change outs, or cast it in the function"
             )
     return ""
 
@@ -199,15 +199,17 @@ def numba_function(
     def for_count(num_threads: int | None) -> Callable[..., Any]:
         @jitted(describe, parameters.static)
         def call(*args: ArrayLike, **named: Any) -> Any:
-            given, constants = _told_apart(plain, parameters.static, args, inexact(named))
-            ins = {name: as_array(subject, name, x) for name, x in given.items()}
+            inputs, constants = _told_apart(plain, parameters.static, args, inexact(named))
+            ins = {name: as_array(subject, name, x) for name, x in inputs.items()}
             static = {name: x for name, x in constants if name in parameters.static}
-            found = Outs.for_call(outs, subject, list(ins.values()), static)
+            call_outs = Outs.for_call(outs, subject, list(ins.values()), static)
             numbers = tuple(name for name, x in ins.items() if x.ndim == 0)
-            kernel = kernel_for(tuple(ins), numbers, constants, len(found.flat))
-            kernel.check(found)
+            kernel = kernel_for(tuple(ins), numbers, constants, len(call_outs.flat))
+            kernel.check(call_outs)
             options = Options(num_threads, Constants())
-            return found.restore(call_kernel(kernel, NativeCall(found.flat, options), list(ins.values())))
+            return call_outs.restore(
+                call_kernel(kernel, NativeCall(call_outs.flat, options), list(ins.values()))
+            )
 
         return call
 

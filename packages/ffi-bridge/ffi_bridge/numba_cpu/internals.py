@@ -208,6 +208,7 @@ def array_value(
     place = builder.bitcast(data, struct.elements[ARRAY_FIELDS.index("data")])
     size: Any = context.get_constant(types.intp, 1)
     for extent in shape:
+        # No array in memory has more elements than an integer counts.
         size = builder.mul(size, extent, flags=["nsw"])
     itemsize = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
     value: Any = llvm_ir.Constant(struct, None)

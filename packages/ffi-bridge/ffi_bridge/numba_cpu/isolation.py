@@ -79,11 +79,12 @@ def emit_isolated(module: Any) -> Any:
     block = call_c(builder, "malloc", POINTER, [_bytes(builder, outputs)])
     with builder.if_then(builder.icmp_unsigned("==", block, NULL), likely=False):
         with count_to(builder, shares) as i:
+            # Without memory for copies the shares just run, one after the other.
             builder.call(run, (shared, i, first))
         builder.ret_void()
     with _each(builder, outputs, block) as (item, begun, merged):
-        for kept in (begun, merged):
-            _copy(builder, kept, load_member(builder, item, DATA), item)
+        for copy in (begun, merged):
+            _copy(builder, copy, load_member(builder, item, DATA), item)
     with count_to(builder, shares) as i:
         with _each(builder, outputs, block) as (item, begun, _):
             _copy(builder, load_member(builder, item, DATA), begun, item)
@@ -104,16 +105,16 @@ def _emit_merge(module: Any) -> Any:
     itemsize = load_member(builder, item, ITEM)
     with count_to(builder, builder.udiv(load_member(builder, item, SIZE), itemsize)) as i:
         offset = builder.mul(i, itemsize)
-        old, known, new = (
+        old, taken, new = (
             builder.gep(start, [offset]) for start in (begun, merged, load_member(builder, item, DATA))
         )
         with builder.if_then(_differ(builder, new, old, itemsize)):
             earlier = builder.and_(
-                _differ(builder, known, old, itemsize), _differ(builder, known, new, itemsize)
+                _differ(builder, taken, old, itemsize), _differ(builder, taken, new, itemsize)
             )
             with builder.if_then(earlier, likely=False):
                 builder.store(ir.Constant(I64, 1), member(builder, item, DIFFERS))
-            call_c(builder, "memcpy", POINTER, [known, new, itemsize])
+            call_c(builder, "memcpy", POINTER, [taken, new, itemsize])
     builder.ret_void()
     return builder.function
 
@@ -127,6 +128,7 @@ def _order(builder: Any, module: Any, shares: Any) -> Any:
     turns.initializer = ir.Constant(I64, 0)
     turn = builder.atomic_rmw("add", turns, ir.Constant(I64, 1), "monotonic")
     mixed = builder.mul(turn, ir.Constant(I64, _MIX))
+    # The upper half, as the lower bits of a product hardly mix.
     start = builder.urem(builder.lshr(mixed, ir.Constant(I64, 32)), shares)
     is_down = builder.icmp_signed("<", mixed, ir.Constant(I64, 0))
 
@@ -140,6 +142,7 @@ def _order(builder: Any, module: Any, shares: Any) -> Any:
 
 def _bytes(builder: Any, outputs: Any) -> Any:
     """Add up the bytes of two copies of every output, and one more."""
+    # One, as `malloc` may return NULL for no bytes.
     total = variable(builder, ir.Constant(I64, 1), "total")
     with count_to(builder, load_member(builder, outputs, COUNT)) as i:
         size = load_member(builder, builder.gep(load_member(builder, outputs, FIRST), [i]), SIZE)
@@ -164,5 +167,5 @@ def _copy(builder: Any, to: Any, of: Any, item: Any) -> None:
 
 
 def _differ(builder: Any, a: Any, b: Any, size: Any) -> Any:
-    found = call_c(builder, "memcmp", I32, [a, b, size])
-    return builder.icmp_unsigned("!=", found, ir.Constant(I32, 0))
+    comparison = call_c(builder, "memcmp", I32, [a, b, size])
+    return builder.icmp_unsigned("!=", comparison, ir.Constant(I32, 0))

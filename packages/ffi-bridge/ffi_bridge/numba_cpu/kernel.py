@@ -157,8 +157,10 @@ def _jitted(
 ) -> Callable[..., Any]:
     @spec.parameters.wrap(outs)
     def call(ins: list[jax.Array], constants: Constants) -> Any:
-        found = spec.outs_of(outs, ins, dict(constants))
-        return found.restore(call_kernel(spec, NativeCall(found.flat, Options(num_threads, constants)), ins))
+        call_outs = spec.outs_of(outs, ins, dict(constants))
+        return call_outs.restore(
+            call_kernel(spec, NativeCall(call_outs.flat, Options(num_threads, constants)), ins)
+        )
 
     return call
 

@@ -11,7 +11,7 @@ from numba.extending import models, register_model
 
 from ffi_bridge.abi import DTYPES
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.exact import contents
+from ffi_bridge.native.exact import exact_key
 from ffi_bridge.numba_cpu.float16_storage import HALVES
 
 
@@ -61,13 +61,13 @@ class Constant(types.Omitted):
 
     @property
     def key(self) -> Any:
-        return contents(self.value)
+        return exact_key(self.value)
 
 
 register_model(Constant)(models.OmittedArgDataModel)
 
 
-def parameter_names(function: Any, given: int, num_outs: int, static: Sequence[str]) -> tuple[str, ...]:
+def parameter_names(function: Any, num_inputs: int, num_outs: int, static: Sequence[str]) -> tuple[str, ...]:
     """Return the names of parameters that are not static; raise KernelTypeError unless each is a buffer."""
     parameters = [x for x in inspect.signature(function).parameters.values() if x.name not in static]
     name = function.__name__
@@ -77,11 +77,11 @@ def parameter_names(function: Any, given: int, num_outs: int, static: Sequence[s
                 f"kernel '{name}' has the parameter '{parameter}'; a kernel takes one positional "
                 "parameter per input, then one per output"
             )
-    if len(parameters) != given + num_outs:
+    if len(parameters) != num_inputs + num_outs:
         raise KernelTypeError(
             f"kernel '{name}' takes {len(parameters)} arguments "
-            f"({', '.join(p.name for p in parameters)}), but the call has {given} inputs and {num_outs} "
-            f"outputs = {given + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
+            f"({', '.join(p.name for p in parameters)}), but the call has {num_inputs} inputs and {num_outs} "
+            f"outputs = {num_inputs + num_outs}; give {len(parameters) - num_outs} inputs, or change outs; "
             "name what is a constant in static_argnames"
         )
     return tuple(p.name for p in parameters)

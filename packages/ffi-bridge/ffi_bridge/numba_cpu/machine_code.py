@@ -88,8 +88,8 @@ class Code:
 
     def function(self, value: int) -> str | None:
         """Return the name of the function that a value is; None for an address that is computed."""
-        found = self.values[value]
-        return found.name if found.value_kind == llvm.ValueKind.function else None
+        callee = self.values[value]
+        return callee.name if callee.value_kind == llvm.ValueKind.function else None
 
     def places(self, value: int, offset: Offset = 0, seen: frozenset[int] = frozenset()) -> set[Place]:
         """Return the places that an address may be, each from the beginning of its memory."""
@@ -97,10 +97,11 @@ class Code:
         if step is None or value in seen or step.opcode not in KEEPING:
             return {Place(value, offset)} if value not in seen else set()
         if step.opcode == "getelementptr":
-            found = _STEP.search(str(step.text).partition(", !")[0])
-            further = None if found is None or offset is None else offset + int(found[1])
+            match = _STEP.search(str(step.text).partition(", !")[0])
+            further = None if match is None or offset is None else offset + int(match[1])
             return self.places(step.operands[0], further, seen)
         sources = step.operands[step.opcode == "select" :]
+        # In a loop a `phi` may add to the address in each turn.
         offset = None if step.opcode == "phi" else offset
         return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
 
@@ -113,7 +114,7 @@ class Code:
         is_void = value.type.type_kind == llvm.TypeKind.void
         return set() if is_void else set(range(0, self.bytes_of(value), ADDRESS_BYTES))
 
-    def parts(self, step: Step, held: Mapping[int, set[int]]) -> set[int]:
+    def slots_of_result(self, step: Step, held: Mapping[int, set[int]]) -> set[int]:
         """Return where an address lies in the result of a step; `held`: where it lies in its operands.
 
         A struct of an array has the address of its elements behind two of objects that own them.
@@ -133,9 +134,9 @@ class Code:
 
     def _begin(self, step: Step, struct: Any) -> int:
         """Return where the field of a struct, or of one in it, begins that a step reads or replaces."""
-        found = _INDICES.search(str(step.text).partition(", !")[0])
+        match = _INDICES.search(str(step.text).partition(", !")[0])
         begin = 0
-        for index in map(int, found[1].split(",")[1:]) if found else ():
+        for index in map(int, match[1].split(",")[1:]) if match else ():
             elements = list(struct.elements)
             if struct.is_struct:
                 begin += self._layout.get_element_offset(struct, index)
@@ -163,7 +164,7 @@ class Code:
         (place,) = there
         if place.offset is None or not self.is_on_stack(place.memory):
             return None
-        found: set[tuple[int, int]] = set()
+        stored: set[tuple[int, int]] = set()
         todo, seen = [self._in_front[load.value]], set[int]()
         for block, end in todo:  # which grows
             for number, step in reversed(self._touching(place.memory).get(block, [])):
@@ -172,13 +173,13 @@ class Code:
                     if effect is None:
                         return None
                     values, is_last = effect
-                    found |= values
+                    stored |= values
                     if is_last:
                         break
             else:
                 todo += [(x, -1) for x in self._before[block] if x not in seen]
                 seen.update(self._before[block])
-        return found
+        return stored
 
     def _touching(self, memory: int) -> dict[int, list[tuple[int, Step]]]:
         """Return the stores to memory on the stack, and the calls that are given it, by block."""
@@ -186,8 +187,8 @@ class Code:
             for block, steps in self._blocks.items():
                 for number, step in enumerate(steps):
                     if step.opcode in ("store", "call"):
-                        given = step.operands[1:] if step.opcode == "store" else step.operands[:-1]
-                        for x in {x.memory for y in given for x in self.places(y)}:
+                        addresses = step.operands[1:] if step.opcode == "store" else step.operands[:-1]
+                        for x in {x.memory for y in addresses for x in self.places(y)}:
                             self._touched.setdefault(x, {}).setdefault(block, []).append((number, step))
         return self._touched.get(memory, {})
 

@@ -22,7 +22,7 @@ from ffi_bridge import kernel_cache
 from ffi_bridge.errors import CopiedInputWarning
 from ffi_bridge.handler.interruption import watch_signals
 from ffi_bridge.identity import internals
-from ffi_bridge.identity.c_functions import CFunction, known_at
+from ffi_bridge.identity.c_functions import CFunction, named_at
 from ffi_bridge.identity.fingerprint import fingerprint, is_library_name
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
@@ -86,8 +86,8 @@ def key_of(name: str) -> str | None:
     # numba-cuda adds settings of its own, once it is loaded.
     settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
     around = (kernel_cache.own_sources(), versions, machine, settings)
-    found = fingerprint(name, around, _overloads_of_others())
-    return found.digest if found.portable else None
+    hashed = fingerprint(name, around, _overloads_of_others())
+    return hashed.digest if hashed.portable else None
 
 
 def is_portable(compiled: CompileResult, entry: Entry) -> bool:
@@ -109,7 +109,7 @@ def pack(compiled: CompileResult, handler: str, threading: Threading | None, war
     outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     facts = {
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
-        "addresses": {x.name: known_at(address_in(x.name)) for x in variables if x.name.startswith(ADDRESS)},
+        "addresses": {x.name: named_at(address_in(x.name)) for x in variables if x.name.startswith(ADDRESS)},
         "environments": environments,
         "slot": None if threading is None else threading.slot,
         "handler": handler,
@@ -130,6 +130,7 @@ def unpack(entry: Entry) -> tuple[int, Loaded] | None:
     if addresses is None or not _has(facts["symbols"]):
         return None
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    # As Numba has it: on aarch64 the pieces of code must lie within reach of each other.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, config.USE_LLVMLITE_MEMORY_MANAGER)
     engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
     engine.finalize_object()
@@ -160,9 +161,9 @@ def _name_runtime() -> None:
 
 def _addresses(named: Mapping[str, Sequence[str] | None]) -> dict[str, int] | None:
     """Return the addresses that named variables must hold here; None if a C function is not here."""
-    found = {variable: CFunction(*name).address() for variable, name in named.items() if name is not None}
-    known = {variable: address for variable, address in found.items() if address is not None}
-    return known if len(known) == len(found) else None
+    addresses = {variable: CFunction(*name).address() for variable, name in named.items() if name is not None}
+    present = {variable: address for variable, address in addresses.items() if address is not None}
+    return present if len(present) == len(addresses) else None
 
 
 def _set_pointer(engine: Any, variable: str, address: int) -> None:
@@ -171,8 +172,8 @@ def _set_pointer(engine: Any, variable: str, address: int) -> None:
 
 
 def _constants_of(environment: str) -> list[object]:
-    found = lookup_environment(environment)
-    return [] if found is None else found.consts
+    loaded = lookup_environment(environment)
+    return [] if loaded is None else loaded.consts
 
 
 def _provide(engine: Any, name: str) -> Environment:

@@ -125,6 +125,7 @@ def _emit_enter(module: Any, key: int, otherwise: int) -> None:
     data = call_c(builder, "calloc", POINTER, [ir.Constant(I64, 1), size])
     _unless(builder, _is_null(builder, data), arguments)
     shared = builder.bitcast(data, SHARED.as_pointer())
+    # The flags behind it stay 0, as `calloc` left them: no share is taken.
     for index, value in enumerate((*arguments, shares, shares, ir.Constant(I64, 0), takers)):
         builder.store(value, member(builder, shared, index))
     watched = load_member(builder, place, WATCHED)
@@ -186,6 +187,7 @@ def _emit_run(module: Any, key: int) -> None:
     builder, (data, share, thread) = begin_function(module, "run", RUN)
     shared = builder.bitcast(data, SHARED.as_pointer())
     place = builder.alloca(PLACE)
+    # A function of its own, so that the stack is free again after each share.
     extents = builder.alloca(I64, builder.add(load_member(builder, shared, INNER), ir.Constant(I64, 1)))
     arrays = builder.alloca(POINTER, load_member(builder, shared, COUNT))
     _go_to(builder, key, place, NULL, NULL)
@@ -243,8 +245,8 @@ def _release(builder: Any, shared: Any) -> None:
 
 def _place(builder: Any, key: int) -> Any:
     """Emit the address of the place that this thread is in, or NULL."""
-    found = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
-    return builder.bitcast(found, PLACE.as_pointer())
+    place = call_c(builder, "pthread_getspecific", POINTER, (ir.Constant(I64, key),))
+    return builder.bitcast(place, PLACE.as_pointer())
 
 
 def _go_to(builder: Any, key: int, place: Any, frame: Any, watched: Any) -> None:

@@ -103,8 +103,9 @@ class _Walk:
             self._places.add(Place(root, offset))
         else:
             self._held[root] = {offset}
-        found = 0
-        while found != (found := self._count()):
+        count = 0
+        # A loop may hand an address to instructions before it: until nothing is new.
+        while count != (count := self._count()):
             for step in self._code.steps:
                 self._take(step)
         return self._fate
@@ -139,7 +140,7 @@ class _Walk:
         elif not self._held.keys().isdisjoint(operands):
             self._fate.returned |= opcode == "ret"
             if opcode not in _OTHERS:  # `ret` has no result
-                self._hold(value, self._code.parts(step, self._held))
+                self._hold(value, self._code.slots_of_result(step, self._held))
 
     def _hold(self, value: int, where: set[int]) -> None:
         if where:
@@ -185,8 +186,8 @@ class _Walk:
 
     def _inside(self, address: int) -> list[Offset]:
         """Return how far from an address in memory the followed one lies."""
-        found = [(at, x) for at in self._code.places(address) for x in self._places if x.memory == at.memory]
-        return [None if x.offset is None or at.offset is None else x.offset - at.offset for at, x in found]
+        pairs = [(at, x) for at in self._code.places(address) for x in self._places if x.memory == at.memory]
+        return [None if x.offset is None or at.offset is None else x.offset - at.offset for at, x in pairs]
 
     def _keep(self, places: set[Place]) -> None:
         """Leave the address at one of these places."""
@@ -214,33 +215,33 @@ class _Walk:
                 self._fate.lost.add("memory that refers to memory")
 
     def _call(self, value: int, operands: list[int]) -> None:
-        *given, callee = operands
+        *arguments, callee = operands
         name = self._code.function(callee)
         if name is not None and name.startswith("llvm."):
-            self._intrinsic(value, name, given)
+            self._intrinsic(value, name, arguments)
         elif name == PARALLEL_FOR:
-            self._enter(self._code.function(given[0]), given[1:5], value)
+            self._enter(self._code.function(arguments[0]), arguments[1:5], value)
         else:
-            self._enter(name, given, value)
+            self._enter(name, arguments, value)
 
-    def _intrinsic(self, value: int, name: str, given: list[int]) -> None:
+    def _intrinsic(self, value: int, name: str, arguments: list[int]) -> None:
         writers = _WRITERS | _WRITERS_OF_VECTORS
         kind = next((x for x in writers if name.startswith(x)), None)
         if kind is not None:
-            self._write(given[writers[kind]])
+            self._write(arguments[writers[kind]])
         if kind in _WRITERS:
             if "memset" not in name:
-                inside = self._inside(given[1])
-                self._keep({x.behind(y) for x in self._code.places(given[0]) for y in inside})
+                inside = self._inside(arguments[1])
+                self._keep({x.behind(y) for x in self._code.places(arguments[0]) for y in inside})
         elif _STORES.search(name):
-            if not self._held.keys().isdisjoint(given[:1] if kind else given):
+            if not self._held.keys().isdisjoint(arguments[:1] if kind else arguments):
                 self._fate.lost.add(name)
-        elif not self._held.keys().isdisjoint(given) and not _LOADS.search(name):
+        elif not self._held.keys().isdisjoint(arguments) and not _LOADS.search(name):
             self._hold(value, self._code.slots(self._code.values[value]))
 
-    def _enter(self, callee: str | None, given: list[int], value: int) -> None:
+    def _enter(self, callee: str | None, arguments: list[int], value: int) -> None:
         """Follow the address into a function that is called with it, or with memory where it lies."""
-        for number, operand in enumerate(given):
+        for number, operand in enumerate(arguments):
             if any(x.memory in self._referring for x in self._code.places(operand)):
                 self._fate.lost.add("memory that refers to memory")
             fates = [self._of_callee(callee, number, offset, True) for offset in self._inside(operand)]
@@ -251,13 +252,13 @@ class _Walk:
                 self._fate.lost |= fate.lost
                 if fate.returned:
                     self._hold(value, self._code.slots(self._code.values[value]))
-                for place in self._left(given, fate):
+                for place in self._left(arguments, fate):
                     self._keep({place})
 
-    def _left(self, given: list[int], fate: Fate) -> Iterator[Place]:
+    def _left(self, arguments: list[int], fate: Fate) -> Iterator[Place]:
         """Yield the places where a function that is called has left the address."""
         for argument, offset in fate.kept:
-            yield from (at.behind(offset) for at in self._code.places(given[argument]))
+            yield from (at.behind(offset) for at in self._code.places(arguments[argument]))
 
     def _of_callee(self, callee: str | None, number: int, offset: Offset, is_inside: bool) -> Fate:
         if callee is None:

@@ -96,12 +96,12 @@ def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Seque
     return written(scalar.__name__, text, scope, f"loop of {scalar.__name__}")
 
 
-def _inferred(scalar: Any, given: Dtypes) -> Dtypes:
+def _inferred(scalar: Any, input_dtypes: Dtypes) -> Dtypes:
     """Return the dtypes of the loop that Numba compiles for inputs of these, where none is declared."""
-    args = tuple(map(numba.from_dtype, given))
+    args = tuple(map(numba.from_dtype, input_dtypes))
     with global_compiler_lock, compiled_now(scalar):
         scalar.compile(args)
-    return (*given, np.dtype(as_dtype(scalar.overloads[args].signature.return_type)))
+    return (*input_dtypes, np.dtype(as_dtype(scalar.overloads[args].signature.return_type)))
 
 
 def _over_core_dimensions(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
@@ -121,8 +121,11 @@ def _over_core_dimensions(ufunc: UFunc, vmap_method: str | None) -> Callable[...
         whole = [
             x if x.ndim or name in numbers else x.reshape(1) for name, x in zip(names, ins, strict=False)
         ]
-        found = wrapped(dtypes, numbers)(*whole)
-        results = [y if own else y.reshape(()) for y, own in zip(found, dims[len(inputs) :], strict=True)]
+        arrays = wrapped(dtypes, numbers)(*whole)
+        results = [
+            y if core_dims else y.reshape(())
+            for y, core_dims in zip(arrays, dims[len(inputs) :], strict=True)
+        ]
         return results[0] if len(results) == 1 else tuple(results)
 
     def call(*ins: jax.Array) -> Any:
@@ -135,8 +138,8 @@ def _over_core_dimensions(ufunc: UFunc, vmap_method: str | None) -> Callable[...
         dtypes = tuple(map(jax.dtypes.canonicalize_dtype, dtypes))
         numbers = tuple(
             name
-            for name, own, is_array in zip(names, dims[: len(ins)], arrays, strict=False)
-            if not own and not is_array
+            for name, core_dims, is_array in zip(names, dims[: len(ins)], arrays, strict=False)
+            if not core_dims and not is_array
         )
         cast = [x.astype(dtype) for x, dtype in zip(ins, dtypes, strict=False)]
         return jnp.vectorize(functools.partial(over_one, numbers, dtypes), signature=layout)(*cast)
@@ -149,9 +152,11 @@ def _core_outputs(
 ) -> tuple[jax.ShapeDtypeStruct, ...]:
     """Return the outputs of one call; Numba has seen to it that all their dimensions occur in inputs."""
     sizes = {
-        dim: size for own, x in zip(dims, ins, strict=False) for dim, size in zip(own, x.shape, strict=False)
+        dim: size
+        for core_dims, x in zip(dims, ins, strict=False)
+        for dim, size in zip(core_dims, x.shape, strict=False)
     }
     return tuple(
-        jax.ShapeDtypeStruct(tuple(sizes[dim] for dim in own) or (1,), dtype)
-        for own, dtype in zip(dims[len(ins) :], dtypes, strict=True)
+        jax.ShapeDtypeStruct(tuple(sizes[dim] for dim in core_dims) or (1,), dtype)
+        for core_dims, dtype in zip(dims[len(ins) :], dtypes, strict=True)
     )

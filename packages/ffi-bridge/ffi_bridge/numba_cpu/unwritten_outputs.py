@@ -38,8 +38,8 @@ def fates(compiled: CompileResult, names: Sequence[str]) -> dict[str, Fate]:
     function, followed = function_of(compiled), Followed(finished_module(compiled))
     places = {x.name: i for i, x in enumerate(function.arguments)}
     numbered = {name: places[place] for name in open_ones if (place := data_argument(name)) in places}
-    found = {name: followed.fate(function.name, number) for name, number in numbered.items()}
-    return {name: fate for name, fate in found.items() if not fate.is_read_only}
+    by_name = {name: followed.fate(function.name, number) for name, number in numbered.items()}
+    return {name: fate for name, fate in by_name.items() if not fate.is_read_only}
 
 
 def always_raises(compiled: CompileResult) -> bool:
@@ -52,10 +52,10 @@ def always_raises(compiled: CompileResult) -> bool:
 def unused_parameters(function: Any) -> frozenset[str]:
     """Return the parameters whose arrays a kernel never refers to, though it may reuse their names."""
     with contextlib.suppress(NumbaError):  # a kernel for another compiler may be none for Numba's
-        found = reconstruct_ssa(run_frontend(function))
-        statements = [x for block in found.blocks.values() for x in block.body]
+        function_ir = reconstruct_ssa(run_frontend(function))
+        statements = [x for block in function_ir.blocks.values() for x in block.body]
         used = {variable.name for x in statements for variable in _read(x)}
-        return frozenset(found.arg_names) - used
+        return frozenset(function_ir.arg_names) - used
     return frozenset()
 
 

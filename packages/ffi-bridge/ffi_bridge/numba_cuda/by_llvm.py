@@ -50,9 +50,10 @@ def stored_arrays(ptx: str, addresses: Mapping[int, int]) -> set[int]:
         for line in lines:
             if not _OTHERS.match(line):
                 result, *sources = _REGISTERS.findall(line)
-                if found := set[int]().union(*(of.get(x, ()) for x in sources)):
-                    of[result] = of.get(result, set()) | found
+                if reached := set[int]().union(*(of.get(x, ()) for x in sources)):
+                    of[result] = of.get(result, set()) | reached
     stored = (of.get(register, set()) for register in _STORE.findall("\n".join(lines)))
+    # An address that may be of two arrays does not say which one is written.
     return {next(iter(arrays)) for arrays in stored if len(arrays) == 1}
 
 
@@ -103,10 +104,10 @@ def element(context: Any, array: Any, i: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = context.make_array(array)(context, builder, arguments[0])
-        found = context.make_array(single)(context, builder)
+        result = context.make_array(single)(context, builder)
         place = builder.gep(whole.data, [arguments[1]])
-        populate_array(found, place, (), (), whole.itemsize, whole.meminfo)
-        return found._getvalue()
+        populate_array(result, place, (), (), whole.itemsize, whole.meminfo)
+        return result._getvalue()
 
     return single(array, i), emit
 
@@ -137,25 +138,25 @@ class NumbaCuda(Compiler):
 
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
-            found = compiled()
-            if found.cooperative:
-                return Compiled(b"", found.entry_name, True)
-            code = bytes(found._codelibrary.get_cubin(capability).code)
-            stored = stored_arrays(found._codelibrary.get_asm_str(capability), self._addresses(kinds))
-            ptx = self._ptx(kernel.py_func, found, compiled, capability) if with_ptx else ""
+            built = compiled()
+            if built.cooperative:
+                return Compiled(b"", built.entry_name, True)
+            code = bytes(built._codelibrary.get_cubin(capability).code)
+            stored = stored_arrays(built._codelibrary.get_asm_str(capability), self._addresses(kinds))
+            ptx = self._ptx(kernel.py_func, built, compiled, capability) if with_ptx else ""
         inputs = [i for i, x in enumerate(arguments) if isinstance(x, ArrayType) and x.readonly]
-        return Compiled(code, found.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
+        return Compiled(code, built.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
 
-    def _ptx(self, function: Any, found: Any, compiled: Callable[..., Any], capability: Capability) -> str:
+    def _ptx(self, function: Any, built: Any, compiled: Callable[..., Any], capability: Capability) -> str:
         """Return PTX with line numbers, or with functions that are linked, as for float16."""
-        is_linked = bool(found._codelibrary._linking_files)  # nvJitLink does not link with line numbers
+        is_linked = bool(built._codelibrary._linking_files)  # nvJitLink does not link with line numbers
         if is_linked:
             again = compiled(lto=True)
         else:
-            again = compiled() if found.debug else compiled(_with_lines(function), lineinfo=True)
+            again = compiled() if built.debug else compiled(_with_lines(function), lineinfo=True)
         library = again._codelibrary
         ptx = library.get_lto_ptx(capability) if is_linked else library.get_asm_str(capability)
-        return ptx.replace(again.entry_name, found.entry_name)
+        return ptx.replace(again.entry_name, built.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
         options = {
@@ -175,15 +176,15 @@ class NumbaCuda(Compiler):
 
     def _addresses(self, kinds: Sequence[types.Type]) -> dict[int, int]:
         """Return which parameter of the entry point has the address of which array."""
-        first, found = 0, dict[int, int]()
+        first, by_parameter = 0, dict[int, int]()
         for i, kind in enumerate(kinds):
             if isinstance(kind, types.Array):
                 words = self.array((1,) * kind.ndim, (1,) * kind.ndim, 1)
-                found[first + words.index(None)] = i
+                by_parameter[first + words.index(None)] = i
                 first += len(words)
             else:
                 first += 2 if isinstance(kind, types.Complex) else 1
-        return found
+        return by_parameter
 
     def array(self, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[int | None]:
         """Return memory info, parent, size, size of an element, address, shape, strides in bytes."""
@@ -191,8 +192,8 @@ class NumbaCuda(Compiler):
 
     def number(self, value: Any) -> list[bytes]:
         """Return two parameters of a complex number."""
-        parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
-        return [part.tobytes() for part in parts]
+        components = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
+        return [component.tobytes() for component in components]
 
 
 def _with_lines(function: FunctionType) -> FunctionType:

@@ -58,7 +58,7 @@ def element(context: Any, array: Any, i: Any) -> Any:
     def emit(builder: Any, target: Any, arguments: Any, _: Any) -> None:
         whole, place = map(builder.load_var, arguments)
         start = memref.extract_strided_metadata(whole)[1]
-        found = memref.reinterpret_cast(
+        result = memref.reinterpret_cast(
             builder.get_mlir_type(single),
             whole,
             offsets=[arith.addi(start, arith.index_cast(ir.IndexType.get(), place))],
@@ -68,7 +68,7 @@ def element(context: Any, array: Any, i: Any) -> Any:
             static_sizes=[],
             static_strides=[],
         )
-        builder.store_var(target, found)
+        builder.store_var(target, result)
 
     return single(array, i), emit
 
@@ -97,9 +97,11 @@ class NumbaCudaMlir(Compiler):
         with_ptx: bool = False,
     ) -> Compiled:
         """Compile by a second dispatcher: the kernel's keeps its code for the current device."""
-        chip, own = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
+        chip, kernel_chip = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""
         options = {**kernel.targetoptions, "cc": None, "shared_memory_carveout": None}
-        options["chip"] = own if own.rstrip("af") == chip else chip  # the kernel's own may be `sm_90a`
+        options["chip"] = (
+            kernel_chip if kernel_chip.rstrip("af") == chip else chip
+        )  # the kernel's own may be `sm_90a`
         if with_ptx and not options.get("debug"):  # which has line numbers
             options["lineinfo"] = True
         dispatcher: Any = MLIRDispatcher(kernel.py_func, options)
@@ -107,13 +109,15 @@ class NumbaCudaMlir(Compiler):
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             result = dispatcher.compile(tuple(numba_type(x, types, from_dtype) for x in arguments))
             ptx = get_ptx(result).encode() if with_ptx else b""
-        found = result.metadata
+        metadata = result.metadata
         if dispatcher._module_setup_callbacks:
             raise KernelTypeError(
                 f"kernel '{kernel.__name__}' is to be set up by a callback when it is loaded, and native "
                 "handlers call none; link code without setup_callback, and leave NUMBA_CUDA_ENABLE_NRT unset"
             )
-        return Compiled(bytes(found["cubin"]), found["func_name"], bool(found.get("use_cooperative")), ptx)
+        return Compiled(
+            bytes(metadata["cubin"]), metadata["func_name"], bool(metadata.get("use_cooperative")), ptx
+        )
 
     def device_function(self, kernel: Any) -> Any:
         options = {**kernel.targetoptions, **dict.fromkeys(_OF_A_KERNEL), "device": True}
@@ -129,8 +133,8 @@ class NumbaCudaMlir(Compiler):
         """Return whether it is no dtype and no member of an enum, at which numba-cuda-mlir 0.6 fails."""
         if isinstance(value, tuple):
             return all(map(self.takes_constant, value))
-        known = bool | int | float | complex | str | np.number | np.bool_ | None
-        return isinstance(value, known) and not isinstance(value, enum.Enum)
+        kinds = bool | int | float | complex | str | np.number | np.bool_ | None
+        return isinstance(value, kinds) and not isinstance(value, enum.Enum)
 
     def array(self, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[int | None]:
         """Return MLIR's memref: addresses of memory and elements, offset, shape, strides in elements."""

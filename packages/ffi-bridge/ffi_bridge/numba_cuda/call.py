@@ -53,7 +53,7 @@ class CudaKernel(NativeKernel):
         buffers = buffers_of(ins, call, names)
         launches = self.launches(buffers, call)
         sizes = call.sizes
-        contents = fingerprint(
+        identity = fingerprint(
             [
                 (compiler_of(x.dispatcher).version, x.dispatcher, repr(x.extents), repr(x.arguments))
                 for x in launches
@@ -62,7 +62,7 @@ class CudaKernel(NativeKernel):
             driver.capability,
         )
         return ensure_program_target(
-            target_name(self.name, "numba_cuda", contents.digest),
+            target_name(self.name, "numba_cuda", identity.digest),
             driver,
             lambda: program_of(driver, launches, buffers, len(ins), self.aliases, sizes),
         )
@@ -105,8 +105,8 @@ class NumbaCudaKernel(CudaKernel):
     def with_batch_axis(
         self, ins: Sequence[Any], call: NativeCall, size: int
     ) -> tuple[Sequence[Any], NativeCall]:
-        given, batched = super().with_batch_axis(ins, call, size)
-        return given, replace(batched, options=self.options(given, call.options.constants))
+        operands, batched = super().with_batch_axis(ins, call, size)
+        return operands, replace(batched, options=self.options(operands, call.options.constants))
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         unused = unused_parameters(self.dispatcher.py_func)
@@ -157,6 +157,7 @@ class NumbaHost:
         """Return a device array over memory of XLA's."""
         memory = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
         holder = type("Memory", (), {"__cuda_array_interface__": memory})()
+        # The function runs on XLA's stream, behind what has filled the memory.
         return self.cuda.as_cuda_array(holder, sync=False)
 
     def stream(self, handle: int) -> Any:
@@ -191,8 +192,8 @@ class NumbaCudaPython(NumbaCudaCallable):
                     arrays = (host.array(*place) for place in places)
                     function(*self.parameters.arguments([*arrays, stream], call.options))
 
-        contents = fingerprint(function, repr((self.aliases, buffers, sizes)), call.options)
-        name = target_name(self.name, "numba_cuda_python", contents.digest)
+        identity = fingerprint(function, repr((self.aliases, buffers, sizes)), call.options)
+        name = target_name(self.name, "numba_cuda_python", identity.digest)
         return ensure_target(
             name, lambda: python_handler(work, f"'{self.name}'"), platform=REGISTERED_AS[driver.platform]
         ).name

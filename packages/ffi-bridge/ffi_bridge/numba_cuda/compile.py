@@ -49,17 +49,17 @@ def compiler_of(kernel: Any) -> Compiler:
 
 def is_dispatcher(kernel: Any) -> bool:
     """Return whether `kernel` is a function decorated with `@cuda.jit`, and no device function."""
-    known = any(isinstance(kernel, compiler.dispatcher) for compiler in compilers())
-    return known and not kernel.targetoptions.get("device")
+    is_compiled = any(isinstance(kernel, compiler.dispatcher) for compiler in compilers())
+    return is_compiled and not kernel.targetoptions.get("device")
 
 
 def array_type(kernel: str, name: str, dtype: Any, ndim: int, readonly: bool) -> ArrayType:
     """Return the type of a C-contiguous buffer; raise KernelTypeError for a dtype that CUDA kernels lack."""
-    known = [*DTYPES, np.dtype(np.float16)]
-    if np.dtype(dtype) not in known:
+    supported = [*DTYPES, np.dtype(np.float16)]
+    if np.dtype(dtype) not in supported:
         raise KernelTypeError(
             f"kernel '{kernel}': argument '{name}' has dtype {dtype}, which numba-cuda kernels cannot have; "
-            f"cast it before the call (supported: {', '.join(map(str, known))})"
+            f"cast it before the call (supported: {', '.join(map(str, supported))})"
         )
     return ArrayType(np.dtype(dtype), ndim, readonly)
 
@@ -72,12 +72,12 @@ def compile_kernel(
     key = (compiler.version, fingerprint(kernel), tuple(arguments), capability, _lines(kernel, with_ptx))
     with _compiling:
         if key not in _cubins:
-            compiled = _kept_or_compiled(compiler, kernel, arguments, capability, with_ptx)
+            compiled = _stored_or_compiled(compiler, kernel, arguments, capability, with_ptx)
             _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments), compiled.ptx)
         return _cubins[key]
 
 
-def _kept_or_compiled(
+def _stored_or_compiled(
     compiler: Compiler,
     kernel: Any,
     arguments: Sequence[ArgumentType],
@@ -87,10 +87,11 @@ def _kept_or_compiled(
     """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
     around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
-    found = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
-    key = found.digest if found.portable and not kernel.targetoptions.get("link") else None
-    if key and (kept := kernel_cache.load(key, entry=str, ptx=str)):
-        return Compiled(kept.code, kept.facts["entry"], False, kept.facts["ptx"].encode())
+    identity = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
+    # Files that are linked may change under their names.
+    key = identity.digest if identity.portable and not kernel.targetoptions.get("link") else None
+    if key and (entry := kernel_cache.load(key, entry=str, ptx=str)):
+        return Compiled(entry.code, entry.facts["entry"], False, entry.facts["ptx"].encode())
     compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:
         facts = {"entry": compiled.entry, "ptx": compiled.ptx.decode()}

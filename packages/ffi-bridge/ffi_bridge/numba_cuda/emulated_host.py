@@ -63,19 +63,20 @@ class EmulatedHost:
         names += [f"{i}" for i in range(len(names), len(values))]
         kinds = [_kind(kernel, *of_one) for of_one in zip(names, values, strict=False)]
         cubin = compile_kernel(kernel, kinds, self._capability, with_ptx=True)
-        compiler, contents = compiler_of(kernel), list[bytes]()
+        compiler, packed = compiler_of(kernel), list[bytes]()
         pointers: list[PassedPointer] = []
         for i, value in enumerate(values):
             if not isinstance(value, np.ndarray):
-                contents += compiler.number(value)
+                packed += compiler.number(value)
                 continue
+            # With a negative stride an array begins behind its first byte.
             behind = value.ctypes.data - byte_bounds(value)[0]
             for word in compiler.array(value.shape, value.strides, value.itemsize):
                 if word is None:
-                    pointers.append(PassedPointer(len(contents), 0, behind, i))
-                contents.append(struct.pack("<q", value.ctypes.data if word is None else word))
-        passed = Passed(tuple(map(len, contents)), tuple(map(_passed, names, values)), tuple(pointers))
-        self._run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, contents)
+                    pointers.append(PassedPointer(len(packed), 0, behind, i))
+                packed.append(struct.pack("<q", value.ctypes.data if word is None else word))
+        passed = Passed(tuple(map(len, packed)), tuple(map(_passed, names, values)), tuple(pointers))
+        self._run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, packed)
 
 
 def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:

@@ -20,7 +20,7 @@ import numpy as np
 from ffi_bridge.cuda.extents import MAX_GRID
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.identity.references import reached
-from ffi_bridge.native.exact import Constants, contents
+from ffi_bridge.native.exact import Constants, exact_key
 from ffi_bridge.native.parameters import Parameters, with_defaults
 from ffi_bridge.native.wrapped_kernel import written
 from ffi_bridge.numba_cpu.internals import NumbaError, numba_ir, run_frontend
@@ -54,9 +54,9 @@ def _entry(kernel: Any, parameters: Parameters, constants: Constants, _: str) ->
     defaults = {name: _told_apart(value) for name, value in constants}
     with_constants = compiler.like(kernel, with_defaults(kernel.py_func, defaults))
     names = [x.name for x in parameters.buffers]
-    given = (f"{name}={name}[()]" if name in parameters.scalars else f"{name}={name}" for name in names)
+    arguments = (f"{name}={name}[()]" if name in parameters.scalars else f"{name}={name}" for name in names)
     inner = "_".join(["kernel", *names])  # longer than any of them
-    lines = [f"def _written_({', '.join(names)}):", f"    {inner}({', '.join(given)})"]
+    lines = [f"def _written_({', '.join(names)}):", f"    {inner}({', '.join(arguments)})"]
     function = generated(kernel, lines, {inner: compiler.device_function(with_constants)})
     return compiler.like(kernel, function)
 
@@ -70,7 +70,7 @@ def _told_apart(value: Any) -> Any:
 
 @functools.cache
 def _with_bits(kind: type) -> type:
-    return type(kind.__name__, (kind,), {"__hash__": lambda x: hash(contents(x))})
+    return type(kind.__name__, (kind,), {"__hash__": lambda x: hash(exact_key(x))})
 
 
 def generated(kernel: Any, lines: list[str], names: dict[str, Any]) -> FunctionType:
@@ -97,7 +97,7 @@ def _python_of(value: Any) -> Any:
 
 def uses_third_axis(function: Any) -> bool:
     """Return whether a kernel, or a function in it, may ask for its place along the third axis."""
-    codes = (found.__code__ for found in reached(function, _python_of))
+    codes = (callee.__code__ for callee in reached(function, _python_of))
     return any(
         "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
         for code in codes
@@ -144,35 +144,35 @@ def _argument(parameter: str, steps: tuple[int | None, ...], rank: int) -> str:
     return f"_element_of_({parameter}, {' + '.join(f'i{level} * {steps[level]}' for level in levels)})"
 
 
-def check_rank(subject: str, kernel: Any, given: int, option: str) -> None:
+def check_rank(subject: str, kernel: Any, rank: int, option: str) -> None:
     """Raise KernelDefinitionError where `option` has another number of dimensions than the kernel asks for.
 
     More are right for a kernel that reads its place along each of the others by itself, as `threadIdx.y`.
     """
     functions = list(reached(kernel.py_func, _python_of))
-    asked = max((n for f in functions for n in _asked(f, compiler_of(kernel).cuda)), default=given)
+    axes = max((n for f in functions for n in _axes_asked_for(f, compiler_of(kernel).cuda)), default=rank)
     names = {name for function in functions for name in function.__code__.co_names}
-    if asked > given:
-        why = f"so that the last {asked - given} would always be 0"
-    elif asked < given and option == "launch_dims" and not names.issuperset("xyz"[asked:given]):
+    if axes > rank:
+        why = f"so that the last {axes - rank} would always be 0"
+    elif axes < rank and option == "launch_dims" and not names.issuperset("xyz"[axes:rank]):
         why = "and threads along the others would do the same again"
     else:
         return
     raise KernelDefinitionError(
-        f"{subject} asks cuda.grid or cuda.gridsize for {asked} {'axis' if asked == 1 else 'axes'}, and "
-        f"{option} has {given}, {why}; give {option} with {asked}, or ask for {given} in the kernel"
+        f"{subject} asks cuda.grid or cuda.gridsize for {axes} {'axis' if axes == 1 else 'axes'}, and "
+        f"{option} has {rank}, {why}; give {option} with {axes}, or ask for {rank} in the kernel"
     )
 
 
-def _asked(function: FunctionType, cuda: Any) -> Iterator[int]:
+def _axes_asked_for(function: FunctionType, cuda: Any) -> Iterator[int]:
     """Yield the numbers that a function gives `cuda.grid` and `cuda.gridsize`."""
     with contextlib.suppress(NumbaError):  # the compiler of the kernel names what is wrong
-        found = run_frontend(function)
-        for block in found.blocks.values():
+        function_ir = run_frontend(function)
+        for block in function_ir.blocks.values():
             for call in block.find_exprs("call"):
                 with contextlib.suppress(NumbaError, KeyError, AttributeError):
-                    if _value(found, call.func) in (cuda.grid, cuda.gridsize):
-                        yield int(found.infer_constant(call.args[0]))
+                    if _value(function_ir, call.func) in (cuda.grid, cuda.gridsize):
+                        yield int(function_ir.infer_constant(call.args[0]))
 
 
 def _value(function: Any, variable: Any) -> Any:

@@ -102,15 +102,15 @@ def numba_cuda_kernel(
     launch = LaunchOptions(grid, block, launch_dims, threads_per_block, shared_mem)
     aliases = alias_pairs(input_output_aliases)
     parameters = Parameters.of(kernel.py_func, static_argnames, scalar_argnames)
-    read, own = Outside.of(f"kernel '{kernel.py_func.__name__}'", kernel), (kernel, parameters, launch)
-    spec = NumbaCudaKernel(vmap_method, aliases, *own, outside=read, has_side_effect=has_side_effect)
+    read, fields = Outside.of(f"kernel '{kernel.py_func.__name__}'", kernel), (kernel, parameters, launch)
+    spec = NumbaCudaKernel(vmap_method, aliases, *fields, outside=read, has_side_effect=has_side_effect)
     outs = spec.declared(outs)
 
     @parameters.wrap(outs)
     def call(ins: list[jax.Array], constants: Constants) -> Any:
-        found = spec.outs_of(outs, ins, dict(constants))
+        call_outs = spec.outs_of(outs, ins, dict(constants))
         options = spec.options(ins, constants)
-        return found.restore(call_kernel(spec, NativeCall(found.flat, options), ins))
+        return call_outs.restore(call_kernel(spec, NativeCall(call_outs.flat, options), ins))
 
     return call
 
@@ -183,15 +183,15 @@ def numba_cuda_callable(
 
     @parameters.wrap(outs, 1)  # the stream is behind the outputs
     def call(ins: list[jax.Array], constants: Constants) -> Any:
-        found = spec.outs_of(outs, ins, dict(constants))
+        call_outs = spec.outs_of(outs, ins, dict(constants))
         read.check()
         try:
-            recorded = record(parameters, constants, ins, found.flat)
+            recorded = record(parameters, constants, ins, call_outs.flat)
         except NotRecordableError as obstacle:
             warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=3)
-            return found.restore(call_kernel(in_python, NativeCall(found.flat, constants), ins))
-        every = (*found.flat, *recorded.temporaries)
+            return call_outs.restore(call_kernel(in_python, NativeCall(call_outs.flat, constants), ins))
+        every = (*call_outs.flat, *recorded.temporaries)
         results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), ins)
-        return found.restore(results[: len(found.flat)])
+        return call_outs.restore(results[: len(call_outs.flat)])
 
     return call

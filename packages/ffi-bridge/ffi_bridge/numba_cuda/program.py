@@ -130,4 +130,5 @@ def _parameters(
     itemsize = np.dtype(buffers[argument.buffer].dtype).itemsize
     words = compiler.array(argument.shape, argument.strides, itemsize)
     address = (argument.buffer, 0, argument.displacement)
+    # The address, None, is the one word that a call fills in.
     return [program.struct(struct.pack("<q", word or 0), [address] * (word is None)) for word in words]

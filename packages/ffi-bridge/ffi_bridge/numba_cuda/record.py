@@ -145,9 +145,9 @@ class Recorder:
         self.launches: list[KernelLaunch] = []
         self.temporaries: list[jax.ShapeDtypeStruct] = []
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, obstacle: str) -> NoReturn:
         """Raise NotRecordableError: the function does something that cannot be recorded."""
-        raise NotRecordableError(f"'{self._name}' cannot be recorded: {what}")
+        raise NotRecordableError(f"'{self._name}' cannot be recorded: {obstacle}")
 
     @property
     def names(self) -> Mapping[str, Callable[..., Any]]:
@@ -172,6 +172,7 @@ class Recorder:
 
     def array(self, buffer: int, shape: tuple[int, ...], dtype: Any) -> RecordedArray:
         """Return the stand-in for all of a buffer."""
+        # One element stands for all: nothing reads it.
         memory, strides = np.empty(1, dtype), contiguous(shape, np.dtype(dtype).itemsize)
         return RecordedArray(self, buffer, as_strided(memory, shape, strides))
 

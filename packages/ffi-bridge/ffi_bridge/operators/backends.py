@@ -129,8 +129,8 @@ def in_order(names: Iterable[str], platform: str, *first: str | None) -> list[st
 
 def listing(backends: Backends) -> str:
     """Return the registered backends as text: "cpu: numba_cpu, reference; gpu: reference"."""
-    parts = [f"{platform}: {', '.join(names)}" for platform, names in backends.items() if names]
-    return "; ".join(parts) or "none"
+    sections = [f"{platform}: {', '.join(names)}" for platform, names in backends.items() if names]
+    return "; ".join(sections) or "none"
 
 
 def _installed(module: str) -> bool:

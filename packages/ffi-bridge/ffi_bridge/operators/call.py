@@ -10,7 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, StaticArgumentError
-from ffi_bridge.native.exact import contents
+from ffi_bridge.native.exact import exact_key
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.operators.backends import Backend
 
@@ -24,7 +24,7 @@ class Call:
         self.operator, self.outs, self.backend = operator, outs, backend
         self.static = tuple(sorted(static.items()))
         # 1, 1.0 and True are equal, as are 0.0 and -0.0, and are not the same argument to a builder.
-        self._key = (operator, outs, self.static, contents(self.static), backend)
+        self._key = (operator, outs, self.static, exact_key(self.static), backend)
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -102,7 +102,7 @@ def concrete(backend: Backend, call: Call) -> Callable[..., list[jax.Array]]:
 
 
 def _explain_call(
-    what: str,
+    subject: str,
     call: Call,
     function: Any,
     arguments: Sequence[Any],
@@ -122,7 +122,7 @@ def _explain_call(
     except TypeError as misfit:
         name = getattr(function, "__qualname__", repr(function))
         raise KernelTypeError(
-            f"operator {call.operator!r}: the {what}, {name}{signature}, does not fit: {misfit}; {hint}"
+            f"operator {call.operator!r}: the {subject}, {name}{signature}, does not fit: {misfit}; {hint}"
         ) from error
 
 

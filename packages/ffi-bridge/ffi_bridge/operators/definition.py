@@ -62,6 +62,7 @@ class Definition:
             self.backends.setdefault(platform, {})[backend] = entry
             if asdefault:
                 self._asdefault[platform] = backend
+                # The newest word counts: a default that was set before is forgotten.
                 dispatch.change_default(self.name, platform, None)
             if self._lowered:
                 dispatch.note_definition(self.name)

@@ -75,9 +75,9 @@ def _changes() -> dict[tuple[str, str], Change]:
 
 
 def _publish(changes: dict[tuple[str, str], Change]) -> None:
-    kept = sorted((key, value) for key, value in changes.items() if value is not None)
+    set_now = sorted((key, value) for key, value in changes.items() if value is not None)
     # Sorted, so that equal changes are equal keys: code compiled under them before is found again.
-    _CHANGES.set_global(tuple(kept) or None)
+    _CHANGES.set_global(tuple(set_now) or None)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ def declared_jvp(fun: Rule) -> JVP:
     """Return the rule `fun(primals, tangents, **params) -> (outs, tangents_out)`, checked."""
 
     def rule(operator: Operator, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
-        given = tuple(map(symbolic, tangents, primals))
-        outs, dots = fun(tuple(primals), given, **call.for_rule())
+        symbolic_tangents = tuple(map(symbolic, tangents, primals))
+        outs, dots = fun(tuple(primals), symbolic_tangents, **call.for_rule())
         return check_outputs(call, "the jvp rule", outs), check_tangents(call, dots)
 
     return rule
@@ -43,9 +43,9 @@ def per_input_jvp(rules: Sequence[Rule | None]) -> JVP:
                 "input contributes nothing"
             )
         total: Flat = [None] * len(call.outs.flat)
-        for part, tangent in zip(rules, tangents, strict=True):
-            if part is not None and tangent is not None:
-                dots = check_tangents(call, part(tangent, *primals, **call.for_rule()))
+        for input_rule, tangent in zip(rules, tangents, strict=True):
+            if input_rule is not None and tangent is not None:
+                dots = check_tangents(call, input_rule(tangent, *primals, **call.for_rule()))
                 total = [_sum(a, b) for a, b in zip(total, dots, strict=True)]
         return operator.bind(call, primals), total
 
@@ -65,8 +65,8 @@ def general_jvp(operator: Operator, call: Call, primals: Sequence[Any], tangents
     active = [i for i, t in enumerate(tangents) if t is not None]
 
     def of_active(*ins: Any) -> Flat:
-        given = dict(zip(active, ins, strict=True))
-        return function(*[given.get(i, x) for i, x in enumerate(primals)])
+        moved = dict(zip(active, ins, strict=True))
+        return function(*[moved.get(i, x) for i, x in enumerate(primals)])
 
     xs, ts = [primals[i] for i in active], [tangents[i] for i in active]
     try:

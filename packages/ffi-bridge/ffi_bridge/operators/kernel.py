@@ -13,7 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ffi_bridge.errors import UnknownBackendError
-from ffi_bridge.native.exact import contents
+from ffi_bridge.native.exact import exact_key
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.tracing import align_varying
 from ffi_bridge.operators import dispatch
@@ -27,7 +27,7 @@ from ffi_bridge.operators.rules import Flat
 from ffi_bridge.operators.tuning import Row, Signature, row_for, rows_of
 
 # How many calls of one operator, with other outs, static arguments or backend, are kept compiled.
-_KEPT = 4096
+_CACHED = 4096
 _CONFIG: Any = jax.config  # its attributes are not declared
 _Prepared = tuple[Call, Callable[..., Any]]  # a call, and its compiled form in the structure of outs
 
@@ -67,8 +67,9 @@ class XLACustomKernel(Definition):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._prepare = functools.lru_cache(_KEPT)(self._make_prepared)
+        self._prepare = functools.lru_cache(_CACHED)(self._make_prepared)
         self._primitive = make_primitive(self)
+        # The caller's line, by which a definition that is executed again is known.
         definition = cast(FrameType, cast(FrameType, inspect.currentframe()).f_back)
         OPERATORS.register(name, self, Origin.of(definition))
         dispatch.forget(name)
@@ -210,7 +211,7 @@ class XLACustomKernel(Definition):
         choice = self._scoped_choice() if backend is None else backend
         values = tuple(static.values())
         # Contents: 1, 1.0 and True are equal. x64, because it decides which dtypes outs may have.
-        rest = choice, tuple(static), values, tuple(map(contents, values)), _CONFIG.jax_enable_x64
+        rest = choice, tuple(static), values, tuple(map(exact_key, values)), _CONFIG.jax_enable_x64
         try:
             return self._prepare(tree, tuple(leaves), *rest)
         except TypeError:
@@ -225,6 +226,7 @@ class XLACustomKernel(Definition):
         backend: str | None,
         names: tuple[str, ...],
         values: tuple[Any, ...],
+        # These two are parts of the cache's key alone.
         exactly: tuple[Any, ...],
         x64: bool,
     ) -> _Prepared:

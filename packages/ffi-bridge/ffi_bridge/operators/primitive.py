@@ -143,7 +143,7 @@ def _declared_batch(call: Call, declared: Any, size: int) -> tuple[Flat, Sequenc
     return flat, flat_axes
 
 
-def _check_batched(call: Call, i: int, given: Any, axis: Any, size: int) -> None:
+def _check_batched(call: Call, i: int, actual: Any, axis: Any, size: int) -> None:
     out = call.outs.flat[i]
     shape = list(out.shape)
     if axis is not None:
@@ -153,8 +153,8 @@ def _check_batched(call: Call, i: int, given: Any, axis: Any, size: int) -> None
                 f"None, or 0 to {len(shape)}"
             )
         shape.insert(axis, size)
-    if (list(given.shape), given.dtype) != (shape, out.dtype):
+    if (list(actual.shape), actual.dtype) != (shape, out.dtype):
         raise RuleError(
-            f"operator {call.operator!r}: the batching rule returned {given.dtype}{list(given.shape)} as "
+            f"operator {call.operator!r}: the batching rule returned {actual.dtype}{list(actual.shape)} as "
             f"output {i} with axis {axis}; expected {out.dtype}{shape}"
         )

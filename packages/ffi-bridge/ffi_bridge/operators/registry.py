@@ -50,7 +50,7 @@ class Registry(Generic[T]):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._known: dict[str, tuple[T, Origin]] = {}
+        self._definitions: dict[str, tuple[T, Origin]] = {}
 
     def register(self, name: str, operator: T, origin: Origin) -> None:
         """Bind `name` to `operator`, for good or until the same definition is executed again.
@@ -60,25 +60,25 @@ class Registry(Generic[T]):
         replaces the operator. Raises DuplicateNameError if another definition takes an existing name.
         """
         with self._lock:
-            known = self._known.get(name)
-            if known is not None and not origin.repeats(known[1]):
+            earlier = self._definitions.get(name)
+            if earlier is not None and not origin.repeats(earlier[1]):
                 raise DuplicateNameError(
-                    f"operator {name!r} is defined at {origin} and already at {known[1]}; "
+                    f"operator {name!r} is defined at {origin} and already at {earlier[1]}; "
                     f"give one of them another name. Taken names: {self._listing()}"
                 )
-            self._known[name] = (operator, origin)
+            self._definitions[name] = (operator, origin)
 
     def get(self, name: str) -> T:
         """Return the operator called `name`; raise UnknownOperatorError, which lists the names that exist."""
         with self._lock:
-            if name not in self._known:
+            if name not in self._definitions:
                 raise UnknownOperatorError(f"no operator is called {name!r}; there are: {self._listing()}")
-            return self._known[name][0]
+            return self._definitions[name][0]
 
     def all(self) -> dict[str, T]:
         """Return name -> operator, sorted by name."""
         with self._lock:
-            return {name: self._known[name][0] for name in sorted(self._known)}
+            return {name: self._definitions[name][0] for name in sorted(self._definitions)}
 
     def _listing(self) -> str:
-        return ", ".join(sorted(self._known)) or "none yet"
+        return ", ".join(sorted(self._definitions)) or "none yet"

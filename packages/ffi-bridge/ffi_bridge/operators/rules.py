@@ -125,15 +125,15 @@ def check_tangents(call: Call, tangents: Any) -> Flat:
 
 
 def _check_tangent(call: Call, i: int, tangent: Any, out: jax.ShapeDtypeStruct) -> None:
-    given, expected = f"{tangent.dtype}{list(tangent.shape)}", f"{out.dtype}{list(out.shape)}"
+    actual, expected = f"{tangent.dtype}{list(tangent.shape)}", f"{out.dtype}{list(out.shape)}"
     if not jnp.issubdtype(out.dtype, jnp.inexact):
         raise RuleError(
-            f"operator {call.operator!r}: a jvp rule returned {given} as tangent of output {i}, "
+            f"operator {call.operator!r}: a jvp rule returned {actual} as tangent of output {i}, "
             f"which is {expected} and has none; return None there, or make the output a float"
         )
-    if given != expected:
+    if actual != expected:
         raise RuleError(
-            f"operator {call.operator!r}: a jvp rule returned {given} as tangent of output {i}; "
+            f"operator {call.operator!r}: a jvp rule returned {actual} as tangent of output {i}; "
             f"expected {expected}"
         )
 
@@ -176,11 +176,11 @@ def _transpose_once(
     inputs = [ad.UndefinedPrimal(linear[i]) if i in linear else x for i, x in enumerate(residual)]
     results = [dense(r) for r in fun(call.outs.restore(filled), *inputs, **call.for_rule())]
     expected = [linear[i].shape if i in linear else None for i in range(len(inputs))]
-    given = [None if r is None else jnp.shape(r) for r in results]
-    if len(given) == len(expected) and all(g in (None, e) for g, e in zip(given, expected, strict=True)):
+    shapes = [None if r is None else jnp.shape(r) for r in results]
+    if len(shapes) == len(expected) and all(g in (None, e) for g, e in zip(shapes, expected, strict=True)):
         return results
     raise RuleError(
-        f"operator {call.operator!r}: the transpose rule returned shapes {given}; expected "
+        f"operator {call.operator!r}: the transpose rule returned shapes {shapes}; expected "
         f"{expected}: one cotangent per input, of its shape, and None for inputs that this call does not "
         "transpose, those for which jax.interpreters.ad.is_undefined_primal(x) is False"
     )

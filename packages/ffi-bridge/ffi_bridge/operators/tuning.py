@@ -54,8 +54,8 @@ class Signature:
         dtypes = " -> ".join(" ".join(str(x.dtype) for x in xs) for xs in (ins, outs))
         plain = sorted((name, value) for name, value in static.items() if isinstance(value, (bool, str)))
         shapes: list[tuple[Any, ...]] = [x.shape for x in (*ins, *outs)]
-        known = all(isinstance(extent, int) for shape in shapes for extent in shape)
-        elements = sum(map(prod, shapes)) if known else None
+        is_sized = all(isinstance(extent, int) for shape in shapes for extent in shape)
+        elements = sum(map(prod, shapes)) if is_sized else None
         return cls(dtypes, tuple(f"{name}={value}" for name, value in plain), elements)
 
 
@@ -127,9 +127,9 @@ def _device_kind(device: str) -> str | None:
 
 
 def _table(folder: Folder, kind: str) -> tuple[Row, ...]:
-    known = _TABLES.get((folder, kind))
-    if known is not None:
-        return known
+    cached = _TABLES.get((folder, kind))
+    if cached is not None:
+        return cached
     rows: tuple[Row, ...] = ()
     wrong = ""
     try:
@@ -138,7 +138,7 @@ def _table(folder: Folder, kind: str) -> tuple[Row, ...]:
         wrong = f"{type(error).__name__}: {error}"
     with _LOCK:  # not while reading, which may import a package
         first = (folder, kind) not in _TABLES
-        kept = _TABLES.setdefault((folder, kind), rows)
+        table = _TABLES.setdefault((folder, kind), rows)
     if wrong and first:
         warnings.warn(
             f"the tuning table {slug(kind)}.json in {folder} is ignored: {wrong}. Backends are chosen in the "
@@ -146,7 +146,7 @@ def _table(folder: Folder, kind: str) -> tuple[Row, ...]:
             TuningTableWarning,
             stacklevel=2,
         )
-    return kept
+    return table
 
 
 def _read(folder: Folder, kind: str) -> tuple[Row, ...]:
@@ -179,24 +179,25 @@ _FIELDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _row(what: str, given: Any, kind: str) -> Row:
-    row = _mapping(what, given)
+def _row(subject: str, value: Any, kind: str) -> Row:
+    row = _mapping(subject, value)
     for name, types in _FIELDS.items():
         if type(row.get(name, ...)) not in types:  # a bool is no int
             expected = " or ".join(t.__name__ for t in types)
-            raise ValueError(f"{what} has {name} {row.get(name, 'missing')!r}; expected {expected}")
+            raise ValueError(f"{subject} has {name} {row.get(name, 'missing')!r}; expected {expected}")
     above, up_to = row["above"], row["up_to"]
+    # `not >` refuses a NaN, too.
     if above < 0 or (up_to is not None and up_to <= above) or not row["ratio"] > 0:
         raise ValueError(
-            f"{what} is above {above}, up to {up_to}, ratio {row['ratio']}; expected "
+            f"{subject} is above {above}, up to {up_to}, ratio {row['ratio']}; expected "
             "0 <= above < up_to and a positive ratio"
         )
-    known: dict[str, Any] = {name: row[name] for name in _FIELDS}
-    known["flags"] = tuple(map(str, row["flags"]))
-    return Row(**known, device_kind=kind)
+    fields: dict[str, Any] = {name: row[name] for name in _FIELDS}
+    fields["flags"] = tuple(map(str, row["flags"]))
+    return Row(**fields, device_kind=kind)
 
 
-def _mapping(what: str, given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise ValueError(f"{what} is a {type(given).__name__}; expected an object")
-    return cast("dict[str, Any]", given)
+def _mapping(subject: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{subject} is a {type(value).__name__}; expected an object")
+    return cast("dict[str, Any]", value)

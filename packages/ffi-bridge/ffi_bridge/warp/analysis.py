@@ -33,7 +33,7 @@ def check_rank(subject: str, kernel: Any, dims: tuple[int, ...], block_dim: int,
     names = names_of_tid(kernel)
     if names in (0, len(dims)) or is_tiled(kernel, dims, block_dim):
         return
-    asked = f"{names} name{'s' * (names > 1)}"
+    into = f"{names} name{'s' * (names > 1)}"
     over = f"{dims}, the shape of its first output" if is_default else f"{dims}"
     if names < len(dims):
         why = f"each index would come up {math.prod(dims[names:])} times"
@@ -45,7 +45,7 @@ def check_rank(subject: str, kernel: Any, dims: tuple[int, ...], block_dim: int,
         why = f"the last {names - len(dims)} would always be 0"
         advice = "such as the shape of an input: launch_dims=lambda x, ...: x.shape"
     raise KernelDefinitionError(
-        f"{subject} unpacks wp.tid() into {asked}, and is launched over {over}: {why}; give launch_dims with "
+        f"{subject} unpacks wp.tid() into {into}, and is launched over {over}: {why}; give launch_dims with "
         f"{names} extent{'s' * (names > 1)}, {advice}; or unpack wp.tid() into {len(dims)}"
     )
 
@@ -105,7 +105,7 @@ def _mark(adjoint: Any) -> None:
     """Mark arrays that are stored to under a second name, or by tiles, as Warp itself marks arrays."""
     arrays = {x.emit(): x for x in (*adjoint.args, *adjoint.variables) if is_array(x.type)}
     lines = [line for block in adjoint.blocks for line in block.body_forward]
-    for name in filter(None, (found and found[1] for found in map(_TILE_STORE.search, lines))):
+    for name in filter(None, (match and match[1] for match in map(_TILE_STORE.search, lines))):
         if name in arrays:
             arrays[name].is_write = True
     same = [pair for line in lines for pair in _same_arrays(line) if arrays.keys() >= {*pair}]
@@ -116,8 +116,8 @@ def _mark(adjoint: Any) -> None:
 
 def _same_arrays(line: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of variables of which the first may be the array that the second is."""
-    if found := _ASSIGNMENT.search(line):
-        yield found[1], found[2]
-    elif found := _CALL.search(line):
-        for source in _NAME.findall(found[2]):
-            yield found[1], source
+    if match := _ASSIGNMENT.search(line):
+        yield match[1], match[2]
+    elif match := _CALL.search(line):
+        for source in _NAME.findall(match[2]):
+            yield match[1], source

@@ -94,8 +94,8 @@ class _OfElement(ast.NodeTransformer):
 
 def _arrays_of(kernel: Any) -> dict[str, Any]:
     """Return the parameters that are arrays, with their types."""
-    found = ((name, array_annotation(kind)) for name, kind in parameters_of(kernel))
-    return {name: of_type for name, of_type in found if of_type is not None}
+    annotations = ((name, array_annotation(kind)) for name, kind in parameters_of(kernel))
+    return {name: of_type for name, of_type in annotations if of_type is not None}
 
 
 def takes_batch(kernel: Any) -> bool:

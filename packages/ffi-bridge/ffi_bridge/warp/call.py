@@ -80,8 +80,8 @@ class WarpFunction(WarpOperation):
         return str(self.function.__name__)
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
-        known = (*self.signature.inputs, *self.signature.outputs)
-        names = tuple(self.signature.parameters[i].name for i in known)
+        positions = (*self.signature.inputs, *self.signature.outputs)
+        names = tuple(self.signature.parameters[i].name for i in positions)
         return names + tuple(f"temporary {i}" for i in range(num_inputs + num_outs - len(names)))
 
 
@@ -106,8 +106,8 @@ class WarpKernel(WarpOperation):
     @property
     def arrays(self) -> tuple[int, ...]:
         """Return the parameters that the first buffers belong to."""
-        own = self.signature
-        return (*own.inputs, *own.outputs) if self.floats is None else own.arrays
+        signature = self.signature
+        return (*signature.inputs, *signature.outputs) if self.floats is None else signature.arrays
 
     def buffer_names(self, num_inputs: int, num_outs: int) -> tuple[str, ...]:
         buffers = (*self.arrays, *2 * (self.floats or ()))
@@ -140,18 +140,20 @@ class WarpKernel(WarpOperation):
             """Return parameter i, with pointers to the buffers that it has."""
             if not parameters[i].is_array:
                 return Argument.of(scalar_value(subject, kernel, parameters[i], types[i], statics[i]))
-            known = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
-            value = array_value(types[i], buffers[known[0][0]].shape) if known else array_t()
-            return Argument.of(value, *known)
+            present = [(buffer, offset, 0) for buffer, offset in pointers if buffer is not None]
+            value = array_value(types[i], buffers[present[0][0]].shape) if present else array_t()
+            return Argument.of(value, *present)
 
         every = range(len(types))
         # Through `grad`, too, as Warp's tape does: it is how a view of an array finds its adjoint.
-        own = tuple(passed(i, (data.get(i), DATA_OFFSET), (adjoints.get(i), GRAD_OFFSET)) for i in every)
+        arguments = tuple(
+            passed(i, (data.get(i), DATA_OFFSET), (adjoints.get(i), GRAD_OFFSET)) for i in every
+        )
         of_adjoints = None
         if self.floats is not None:
             of_adjoints = tuple(passed(i, (adjoints.get(i), DATA_OFFSET)) for i in every)
         tiled = is_tiled(kernel, launch.dims, block_dim)
-        return (WarpLaunch(kernel, types, launch.dims, block_dim, own, of_adjoints, tiled),)
+        return (WarpLaunch(kernel, types, launch.dims, block_dim, arguments, of_adjoints, tiled),)
 
 
 def _joined(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -189,16 +191,17 @@ def _cotangents(
     signature = kernel.signature
     # Like Warp's tape: the adjoint sees arrays as the kernel left them.
     arrays = dict(zip((*signature.inputs, *signature.outputs), (*ins, *results), strict=True))
-    given = dict(zip(signature.outputs, cotangents, strict=True))
+    by_output = dict(zip(signature.outputs, cotangents, strict=True))
     floats = tuple(i for i in signature.arrays if jnp.issubdtype(arrays[i].dtype, jnp.floating))
     aliases = tuple((len(signature.arrays) + i, i) for i in range(len(floats)))
     adjoint = replace(kernel, aliases=aliases, floats=floats, has_side_effect=False)
-    start = [given.get(i, jnp.zeros_like(arrays[i])) for i in floats]
+    start = [by_output.get(i, jnp.zeros_like(arrays[i])) for i in floats]
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in start)
     primals = [arrays[i] for i in signature.arrays]
-    found = dict(
+    cotangent_of = dict(
         zip(floats, call_kernel(adjoint, NativeCall(outs, call.options), [*primals, *start]), strict=True)
     )
     return tuple(
-        found[i] if i in found else np.zeros(arrays[i].shape, jax.dtypes.float0) for i in signature.inputs
+        cotangent_of[i] if i in cotangent_of else np.zeros(arrays[i].shape, jax.dtypes.float0)
+        for i in signature.inputs
     )

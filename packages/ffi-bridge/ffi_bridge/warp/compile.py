@@ -27,7 +27,7 @@ from ffi_bridge.targets import ensure_target, target_name
 from ffi_bridge.warp.internals import (
     annotated,
     entry_on_cpu,
-    forget_contents,
+    forget_hash,
     loaded_on_cpu,
     parameters_of,
     read_outside,
@@ -66,6 +66,7 @@ def emit_handler(name: str, program: Program, read: Sequence[int] | None = None)
     with program.over_batch(builder, data) as structs:
         for launch in program.launches:
             kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(launch.structs))
+            # A constant address: the handler's owner keeps the module loaded.
             entry = builder.inttoptr(ir.Constant(I64, launch.entry), kind.as_pointer())
             builder.call(entry, [structs[i] for i in launch.structs])
     canaries.check()
@@ -93,8 +94,8 @@ def ensure_cpu_target(call: WarpProgram) -> str:
             is_forward = all(launch.adjoints is None for launch in call.launches)
             read = call.read if is_forward else ()
         versions = [(module.module_hash, kernel.get_mangled_name()) for kernel, module in modules]
-        contents = fingerprint(versions, repr((program, read)), wp.__version__)
-        name = target_name(call.name, "warp", contents.digest)
+        identity = fingerprint(versions, repr((program, read)), wp.__version__)
+        name = target_name(call.name, "warp", identity.digest)
         return ensure_target(
             name,
             # A module unloads its machine code when it is collected.
@@ -107,6 +108,7 @@ def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> Program:
     program = ProgramBuilder(call.buffers, call.num_inputs)
     launches: list[CpuLaunch] = []
     for launch, (concrete, module) in zip(call.launches, modules, strict=True):
+        # On the CPU Warp's blocks are of one thread.
         structs = [program.struct(launch.bounds(concrete, 1))]
         structs += [program.struct(*_packed(arguments)) for arguments in launch.parameters]
         entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
@@ -159,7 +161,7 @@ def specialised(kernel: Any, types: Sequence[Any]) -> Any:
     Its module forgets the hash of its contents, so that constants of Python are looked at again.
     """
     concrete = _without_type_parameters(kernel, types) if kernel.is_generic else kernel
-    forget_contents(concrete)
+    forget_hash(concrete)
     return concrete
 
 

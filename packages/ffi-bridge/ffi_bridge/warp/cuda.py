@@ -20,7 +20,7 @@ from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.targets import target_name
 from ffi_bridge.warp.batch import batch_parameters, batched_kernel, launches_of_batch, takes_batch
 from ffi_bridge.warp.compile import compiling, specialised
-from ffi_bridge.warp.internals import compiled_for, contents_of, entry_on_cuda, forget_contents, shared_memory
+from ffi_bridge.warp.internals import compiled_for, entry_on_cuda, forget_hash, hash_of_module, shared_memory
 from ffi_bridge.warp.launch import Argument, WarpLaunch, WarpProgram
 
 # Machine code or PTX of Warp modules, with Warp's notes on the kernels in them.
@@ -32,7 +32,7 @@ class BuiltKernel:
     """A kernel as Warp has it and as machine code, and how it is launched."""
 
     concrete: Any
-    contents: bytes
+    module_hash: bytes
     cubin: Cubin
     extents: LaunchExtents
 
@@ -49,13 +49,13 @@ def ensure_cuda_target(call: WarpProgram) -> str:
         if at_once:
             concrete = [batched_kernel(kernel, len(call.sizes)) for kernel in concrete]
             for kernel in concrete:
-                forget_contents(kernel)
+                forget_hash(kernel)
         kernels = [
             _kernel(launch, kernel, driver) for launch, kernel in zip(call.launches, concrete, strict=True)
         ]
-    contents = fingerprint(
+    identity = fingerprint(
         [
-            (kernel.contents, kernel.cubin.entry, repr((launch.dims, launch.parameters, kernel.extents)))
+            (kernel.module_hash, kernel.cubin.entry, repr((launch.dims, launch.parameters, kernel.extents)))
             for launch, kernel in zip(call.launches, kernels, strict=True)
         ],
         repr((call.buffers, call.sizes)),
@@ -63,14 +63,14 @@ def ensure_cuda_target(call: WarpProgram) -> str:
         wp.__version__,
     )
     return ensure_program_target(
-        target_name(call.name, "warp", contents.digest),
+        target_name(call.name, "warp", identity.digest),
         driver,
         lambda: _program(driver, call, kernels, at_once),
     )
 
 
 def _kernel(launch: WarpLaunch, concrete: Any, driver: Driver) -> BuiltKernel:
-    contents, module = _compiled(concrete, driver, launch.block_dim)
+    module_hash, module = _compiled(concrete, driver, launch.block_dim)
     entry = entry_on_cuda(concrete, adjoint=launch.adjoints is not None)
     shared = shared_memory(module.facts, entry)
     if shared is None:
@@ -80,7 +80,7 @@ def _kernel(launch: WarpLaunch, concrete: Any, driver: Driver) -> BuiltKernel:
     # Warp's threads loop where a grid cannot have enough blocks.
     blocks = min(-(-math.prod(launch.dims) // launch.block_dim), MAX_GRID[0])
     return BuiltKernel(
-        concrete, contents, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
+        concrete, module_hash, cubin, LaunchExtents((blocks, 1, 1), (launch.block_dim, 1, 1), shared)
     )
 
 
@@ -89,9 +89,9 @@ def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], 
     program = CudaProgramBuilder(driver, call.buffers, call.num_inputs, call.aliases)
     for launch, kernel in zip(call.launches, kernels, strict=True):
         bounds = program.struct(launch.bounds(kernel.concrete, launch.block_dim))
-        given, adjoints = _numbers(program, launch.arguments), launch.adjoints or ()
+        arguments, adjoints = _numbers(program, launch.arguments), launch.adjoints or ()
         if not at_once:
-            parameters = [bounds, *given, *_numbers(program, adjoints)]
+            parameters = [bounds, *arguments, *_numbers(program, adjoints)]
             program.launch(launch.kernel.key, kernel.cubin, kernel.extents, parameters)
             continue
         unread = _numbers(program, [argument.unread() for argument in adjoints])
@@ -99,7 +99,7 @@ def _program(driver: Driver, call: WarpProgram, kernels: Sequence[BuiltKernel], 
         for first, extents in launches_of_batch(kernel.extents, call.sizes):
             batch = [program.struct(bytes(x)) for x in batch_parameters(first, call.sizes, strides)]
             again = [] if launch.adjoints is None else batch  # an adjoint has every parameter twice
-            parameters = [bounds, *given, *batch, *unread, *again]
+            parameters = [bounds, *arguments, *batch, *unread, *again]
             program.launch(launch.kernel.key, kernel.cubin, extents, parameters)
     return program.finish(call.sizes, loop=not at_once)
 
@@ -120,8 +120,8 @@ def machine_code(cubin: Cubin, driver: Driver, block_dim: int) -> bytes:
 
 def _compiled(kernel: Any, driver: Driver, block_dim: int) -> tuple[bytes, kernel_cache.Entry]:
     """Return the hash of a module's contents, and the module: known, from the kernel cache, or compiled."""
-    contents = contents_of(kernel, block_dim)
-    key = (kernel.module.name, contents, driver.capability, driver.reads_ptx)
+    module_hash = hash_of_module(kernel, block_dim)
+    key = (kernel.module.name, module_hash, driver.capability, driver.reads_ptx)
     if key not in _compiled_modules:
         digest = fingerprint((kernel_cache.own_sources(), wp.__version__), key).digest
         module = kernel_cache.load(digest)
@@ -129,7 +129,7 @@ def _compiled(kernel: Any, driver: Driver, block_dim: int) -> tuple[bytes, kerne
             module = _compile(kernel, driver, block_dim)
             kernel_cache.store(digest, module)
         _compiled_modules[key] = module
-    return contents, _compiled_modules[key]
+    return module_hash, _compiled_modules[key]
 
 
 def _compile(kernel: Any, driver: Driver, block_dim: int) -> kernel_cache.Entry:

@@ -43,22 +43,22 @@ HARMLESS: Final = ("wp_builtin_", "_bits", "free", "unload", "destroy", "unregis
 
 def read_outside(kernel: Any) -> dict[tuple[str, ...], tuple[Reading, ...]]:
     """Return the values read by a kernel that Warp freezes: constants, and the functions that it calls."""
-    found: dict[tuple[str, ...], list[Reading]] = {}
+    by_path: dict[tuple[str, ...], list[Reading]] = {}
     for path, adjoint, snippets in _functions(kernel):
-        own = Reading(fingerprint(adjoint.source, *snippets).digest, f"the function {path[-1]}")
-        found.setdefault(path, []).append(own)
+        code = Reading(fingerprint(adjoint.source, *snippets).digest, f"the function {path[-1]}")
+        by_path.setdefault(path, []).append(code)
         for name, value in adjoint.get_references()[0].items():
-            known = Reading(fingerprint(_contents_of(value)).digest, text_of(value))
-            found.setdefault((*path, name), []).append(known)
+            constant = Reading(fingerprint(_plain(value)).digest, text_of(value))
+            by_path.setdefault((*path, name), []).append(constant)
     # Each once: what Warp makes of a generic function for the types of a call has the function's own text.
-    return {path: tuple(dict.fromkeys(known)) for path, known in found.items()}
+    return {path: tuple(dict.fromkeys(values)) for path, values in by_path.items()}
 
 
 def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object, ...]]]:
     """Yield a kernel and the functions that it calls: names, Warp's record, code in another language."""
-    found: list[tuple[tuple[str, ...], Any, tuple[object, ...]]] = [((kernel.key,), kernel.adj, ())]
+    functions: list[tuple[tuple[str, ...], Any, tuple[object, ...]]] = [((kernel.key,), kernel.adj, ())]
     seen: set[int] = set()
-    for path, adjoint, snippets in found:  # which grows
+    for path, adjoint, snippets in functions:  # which grows
         yield path, adjoint, snippets
         for function in adjoint.get_references()[2]:
             if function.is_builtin() or id(function) in seen:
@@ -66,12 +66,12 @@ def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object
             seen.add(id(function))
             for x in (function.user_overloads | function.user_templates).values():
                 inside = (*path, function.key)
-                found.append((inside, x.adj, (x.native_snippet, x.adj_native_snippet, x.replay_snippet)))
+                functions.append((inside, x.adj, (x.native_snippet, x.adj_native_snippet, x.replay_snippet)))
                 customs = filter(None, (x.custom_grad_func, x.custom_replay_func))
-                found += [((*inside, custom.key), custom.adj, ()) for custom in customs]
+                functions += [((*inside, custom.key), custom.adj, ()) for custom in customs]
 
 
-def _contents_of(value: Any) -> object:
+def _plain(value: Any) -> object:
     """Return a constant of Warp's as numbers and bytes."""
     if isinstance(value, int | float):
         return value
@@ -125,9 +125,9 @@ def is_of_tiles(name: str) -> bool:
 
 def call_of(statement: str, function: Any) -> ast.stmt:
     """Return the statement `f(...)` or `x = f(...)` of a kernel, where `f` stands for a Warp function."""
-    found: Any = ast.parse(statement).body[0]
-    found.value.func.warp_func = function  # Warp's mark of a function that has no name in the kernel's scope
-    return found
+    call: Any = ast.parse(statement).body[0]
+    call.value.func.warp_func = function  # Warp's mark of a function that has no name in the kernel's scope
+    return call
 
 
 def annotated(function: FunctionType, annotations: Mapping[str, Any]) -> FunctionType:
@@ -146,19 +146,19 @@ def annotated(function: FunctionType, annotations: Mapping[str, Any]) -> Functio
 
 def transformed(kernel: Any, annotations: Mapping[str, Any], module: str, step: ast.NodeTransformer) -> Any:
     """Return a kernel in a separate module, whose body `step` makes of the body of `kernel`."""
-    own = wp.Module(module, None)
-    own.options.update(kernel.module.options)
+    separate = wp.Module(module, None)
+    separate.options.update(kernel.module.options)
     return wp.Kernel(
         annotated(kernel.func, annotations),
         key=kernel.key,
-        module=own,
+        module=separate,
         options=dict(kernel.options),
         code_transformers=[*kernel.adj.transformers, step],
         source=kernel.adj.source,
     )
 
 
-def forget_contents(kernel: Any) -> None:
+def forget_hash(kernel: Any) -> None:
     """Let the hash of a kernel's module be computed anew, from the constants of Python as they are now."""
     for each in kernel.module._get_live_kernels():
         if (whole := _hashed_in_part(each)) is None:
@@ -173,12 +173,10 @@ def _hashed_in_part(kernel: Any) -> str | None:
     constants = [(path, adjoint.get_references()[0]) for path, adjoint, _ in _functions(kernel)]
     if all(map(_is_hashed_whole, chain.from_iterable(values.values() for _, values in constants))):
         return None
-    return fingerprint(
-        [(path, name, _contents_of(x)) for path, of in constants for name, x in of.items()]
-    ).digest
+    return fingerprint([(path, name, _plain(x)) for path, of in constants for name, x in of.items()]).digest
 
 
-def contents_of(kernel: Any, block_dim: int) -> bytes:
+def hash_of_module(kernel: Any, block_dim: int) -> bytes:
     """Return the hash of a kernel's module, compiled for `block_dim` threads per block."""
     return bytes(kernel.module.get_module_hash(block_dim))
 

@@ -44,10 +44,10 @@ class KernelByName:
         function = self.kernel.func
         name = function.__module__, function.__qualname__
         try:
-            found = named(*name)
+            importable = named(*name)
         except (AttributeError, ImportError):
-            found = None
-        if found is not self.kernel:
+            importable = None
+        if importable is not self.kernel:
             raise pickle.PicklingError(
                 f"kernel '{self.kernel.key}' is not what {'.'.join(name)} names; to be pickled, a Warp "
                 "kernel has to be at the top of a module that can be imported"
@@ -151,8 +151,8 @@ def warp_kernel(
     read = Outside(subject, functools.partial(read_by, kernel))
 
     def make(signature: Signature) -> WarpKernel:
-        own = vmap_method, signature.aliases, signature, kernel
-        return WarpKernel(*own, outside=read, has_side_effect=has_side_effect)
+        fields = vmap_method, signature.aliases, signature, kernel
+        return WarpKernel(*fields, outside=read, has_side_effect=has_side_effect)
 
     def work(spec: WarpKernel, outs: Outs, dims: Any, statics: Constants, arrays: Arrays) -> Sequence[Any]:
         if callable(dims):
@@ -194,9 +194,9 @@ def _traced(
         def run(outs: Outs | Callable[..., Any], dims: Any, *values: Any) -> Any:
             arrays = signature.arrays_of(values)
             statics = Constants((i, values[i].value) for i in signature.static)
-            found = signature.outs_of(outs, arrays, signature.by_name(statics))
-            spec.check(found)
-            return found.restore(work(spec, found, dims, statics, arrays)[: len(found.flat)])
+            call_outs = signature.outs_of(outs, arrays, signature.by_name(statics))
+            spec.check(call_outs)
+            return call_outs.restore(work(spec, call_outs, dims, statics, arrays)[: len(call_outs.flat)])
 
         return spec, run
 
@@ -206,10 +206,10 @@ def _traced(
     return for_outs
 
 
-def _dims(given: Any) -> tuple[int, ...]:
+def _dims(dims: Any) -> tuple[int, ...]:
     """Return launch dimensions that a function gave; an array without dimensions is one thread's."""
-    is_single = isinstance(given, tuple) and not given
-    return launch_dims_of("launch_dims", 1 if is_single else given)
+    is_single = isinstance(dims, tuple) and not dims
+    return launch_dims_of("launch_dims", 1 if is_single else dims)
 
 
 @picklable
@@ -270,8 +270,8 @@ def warp_callable(
     read = Outside.of_launches(subject, func, lambda x: read_by(x) if isinstance(x, wp.Kernel) else None)
 
     def make(signature: Signature) -> WarpFunction:
-        own = vmap_method, signature.aliases, signature, func
-        return WarpFunction(*own, outside=read, has_side_effect=has_side_effect)
+        fields = vmap_method, signature.aliases, signature, func
+        return WarpFunction(*fields, outside=read, has_side_effect=has_side_effect)
 
     def work(spec: WarpFunction, outs: Outs, _: None, statics: Constants, arrays: Arrays) -> Sequence[Any]:
         read.check()

@@ -20,16 +20,16 @@ BLOCK_DIM: Final = 256  # Warp's own default
 Strides = tuple[int, ...]
 
 
-def launch_dims(name: str, given: Any) -> tuple[int, ...]:
+def launch_dims(name: str, dims: Any) -> tuple[int, ...]:
     """Return launch dimensions as Warp takes them; raise KernelDefinitionError where they do not fit."""
-    return integers(name, given, "one to four integers", 0, most=4)
+    return integers(name, dims, "one to four integers", 0, most=4)
 
 
-def threads_of_block(given: Any) -> int:
+def threads_of_block(block_dim: Any) -> int:
     """Return `block_dim`, or the default for None; raise KernelDefinitionError for more than a GPU has."""
-    if given is None:
+    if block_dim is None:
         return BLOCK_DIM
-    (threads,) = integers("block_dim", given, "a number of threads", 1, most=1)
+    (threads,) = integers("block_dim", block_dim, "a number of threads", 1, most=1)
     return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).block[0]
 
 
@@ -96,12 +96,12 @@ class WarpLaunch:
         """Return the bytes between elements of each batch level, for each array and its adjoint."""
 
         def strides(argument: Argument, offset: int) -> Strides | None:
-            found = [buffer for buffer, place, _ in argument.pointers if place == offset]
-            return buffers[found[0]].with_slots((), sizes).strides if found else None
+            numbers = [buffer for buffer, place, _ in argument.pointers if place == offset]
+            return buffers[numbers[0]].with_slots((), sizes).strides if numbers else None
 
         of_arrays = [argument for argument in self.arguments if argument.is_array]
-        own = [strides(argument, DATA_OFFSET) or (0,) * len(sizes) for argument in of_arrays]
-        return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(own, of_arrays, strict=True)]
+        array_strides = [strides(argument, DATA_OFFSET) or (0,) * len(sizes) for argument in of_arrays]
+        return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(array_strides, of_arrays, strict=True)]
 
     def without_adjoint(self) -> KernelDefinitionError:
         """Return the error of a kernel without an adjoint."""

@@ -59,7 +59,7 @@ def copy(
 ) -> None:
     """Do the work of `wp.copy` by a launch; raise KernelTypeError for a copy that no launch can do."""
     count = count or src.size
-    parts = dest_offset or src_offset or count != src.size
+    is_part = dest_offset or src_offset or count != src.size
     if stream is not None or dest.dtype != src.dtype:
         raise KernelTypeError(
             f"wp.copy of an array of {src.dtype} to one of {dest.dtype}, stream={stream}, cannot be "
@@ -70,7 +70,7 @@ def copy(
             _line(array, offset, count) for array, offset in ((src, src_offset), (dest, dest_offset))
         )
         launch(copied, count, [source], [target])
-    elif dest.shape == src.shape and not parts:
+    elif dest.shape == src.shape and not is_part:
         launch(copied_4d, _in_4d(src).shape, [_in_4d(src)], [_in_4d(dest)])
     else:
         raise KernelTypeError(

@@ -133,9 +133,9 @@ def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
     else:
         fits = kind is Any or is_static(kind)
     if not fits:
-        what = _described(kind) if array is None else f"an array of {_described(array.dtype)}"
+        description = _described(kind) if array is None else f"an array of {_described(array.dtype)}"
         raise KernelDefinitionError(
-            f"{subject}: parameter '{name}' is {what}, for which JAX has no value; expected a "
+            f"{subject}: parameter '{name}' is {description}, for which JAX has no value; expected a "
             "warp.array of 1 to 4 dimensions, of numbers, vectors or matrices, or a number, a vector, a "
             "matrix, or a struct of those"
         )
@@ -155,14 +155,14 @@ def _described(kind: Any) -> str:
 
 def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return Warp's type for a JAX array; raise KernelTypeError where its dtype or shape does not fit."""
-    scalar, given = scalar_of(parameter.type.dtype), jaxtype_to_warptype(dtype)
+    scalar, actual = scalar_of(parameter.type.dtype), jaxtype_to_warptype(dtype)
     expected = None if scalar is Any else scalar  # None: the kernel is generic in it
     rank = parameter.type.ndim + len(parameter.inner)
     inner = shape[len(shape) - len(parameter.inner) :]
     if (
-        expected not in (None, given)
+        expected not in (None, actual)
         or not (len(shape) == rank or (shape == () and rank == 1))
-        or any(wanted not in (0, found) for wanted, found in zip(parameter.inner, inner, strict=False))
+        or any(wanted not in (0, extent) for wanted, extent in zip(parameter.inner, inner, strict=False))
     ):
         raise KernelTypeError(
             f"{subject}: argument '{parameter.name}' is {np.dtype(dtype)}{shape}; expected {rank} "
@@ -173,8 +173,8 @@ def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int,
         )
     if 0 in parameter.inner:
         make = wp.types.vector if len(inner) == 1 else wp.types.matrix
-        return wp.array(dtype=make(inner[0] if len(inner) == 1 else inner, given), ndim=parameter.type.ndim)
-    return wp.array(dtype=given, ndim=rank) if expected is None else parameter.type
+        return wp.array(dtype=make(inner[0] if len(inner) == 1 else inner, actual), ndim=parameter.type.ndim)
+    return wp.array(dtype=actual, ndim=rank) if expected is None else parameter.type
 
 
 def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -184,19 +184,19 @@ def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
     """Return Warp's C value of a C-contiguous array, without an address."""
-    own = warp_shape(of_type, shape)
-    if max(own) > _MAX_EXTENT:
+    extents = warp_shape(of_type, shape)
+    if max(extents) > _MAX_EXTENT:
         raise KernelTypeError(
             f"shape {shape} has an axis beyond {_MAX_EXTENT} elements, which Warp counts in 32 bits; split it"
         )
-    strides = contiguous(own, wp.types.type_size_in_bytes(of_type.dtype))
-    widest = max((step for step, extent in zip(strides, own, strict=True) if extent > 1), default=0)
+    strides = contiguous(extents, wp.types.type_size_in_bytes(of_type.dtype))
+    widest = max((step for step, extent in zip(strides, extents, strict=True) if extent > 1), default=0)
     if widest > _MAX_EXTENT:
         raise KernelTypeError(
             f"shape {shape} has {widest} bytes from one element of an axis to the next, which Warp counts in "
             "32 bits, with sign; split it"
         )
-    return array_t(data=0, grad=0, ndim=len(own), shape=own, strides=strides)
+    return array_t(data=0, grad=0, ndim=len(extents), shape=extents, strides=strides)
 
 
 def _name(of_type: Any) -> str:

@@ -83,10 +83,10 @@ class Recorder:
         self.launches: list[WarpLaunch] = []
         self.temporaries: list[jax.ShapeDtypeStruct] = []
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, obstacle: str) -> NoReturn:
         """Raise KernelTypeError: the function does something that cannot be recorded."""
         raise KernelTypeError(
-            f"'{self._name}' cannot be recorded: {what}; it may slice its arrays, make others (wp.empty, "
+            f"'{self._name}' cannot be recorded: {obstacle}; it may slice its arrays, make others (wp.empty, "
             "wp.zeros), fill and copy them, and launch kernels on them"
         )
 
@@ -116,10 +116,10 @@ class Recorder:
     def _refusal(self, name: str) -> Callable[..., NoReturn]:
         return lambda *_, **__: self.refuse(f"it calls wp.{name}")
 
-    def get_device(self, given: Any = None) -> Any:
+    def get_device(self, ident: Any = None) -> Any:
         """Return the stand-in, where Warp would choose a device."""
-        if given is not None and given is not self.device:
-            self.refuse(f"it names the device {str(given)!r}, where XLA chooses one: leave `device` out")
+        if ident is not None and ident is not self.device:
+            self.refuse(f"it names the device {str(ident)!r}, where XLA chooses one: leave `device` out")
         return self.device
 
     def native(self, thread: int) -> Callable[[Any, str], Any]:
@@ -182,8 +182,8 @@ class Recorder:
         expected = [kind for _, kind in parameters_of(kernel)]
         if len(values) != len(expected):
             raise TypeError(f"it takes {len(expected)} arguments, and the launch has {len(values)}")
-        found = kernel.infer_argument_types(values) if kernel.is_generic else expected
-        return [kind if (array := array_annotation(kind)) is None else array for kind in found]
+        kinds = kernel.infer_argument_types(values) if kernel.is_generic else expected
+        return [kind if (array := array_annotation(kind)) is None else array for kind in kinds]
 
     def _argument(self, kernel: Any, name: str, kind: Any, value: Any) -> Argument:
         packed = pack_arg(kernel, kind, name, value, self.device)
@@ -218,7 +218,7 @@ def record(
     names = [signature.parameters[i].name for i in signature.inputs]
     recorder = Recorder(function.__name__, names, len(buffers))
 
-    def given(i: int, parameter: Parameter) -> Any:
+    def stand_in(i: int, parameter: Parameter) -> Any:
         if i in statics:
             return python_value(parameter, statics[i])
         buffer = buffers[places[i]]
@@ -227,7 +227,7 @@ def record(
 
     native = recorder.native(threading.get_ident())
     with in_this_thread(host_functions(recorder.names)), native_functions(native):
-        function(*(given(i, parameter) for i, parameter in enumerate(signature.parameters)))
+        function(*(stand_in(i, parameter) for i, parameter in enumerate(signature.parameters)))
     if not recorder.launches:
         recorder.refuse("it launches no kernel")
     return recorder

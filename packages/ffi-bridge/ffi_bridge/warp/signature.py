@@ -30,14 +30,14 @@ class Signature:
     outputs: tuple[int, ...]
 
     @cached_property
-    def given(self) -> range:
+    def passed(self) -> range:
         """Return the positions of the parameters that a caller gives."""
         return range(len(self.parameters) - len(self.outputs) + len(self.in_out))
 
     @cached_property
     def static(self) -> tuple[int, ...]:
         """Return the positions of the parameters that are static."""
-        return tuple(i for i in self.given if not self.parameters[i].is_array)
+        return tuple(i for i in self.passed if not self.parameters[i].is_array)
 
     @cached_property
     def arrays(self) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ class Signature:
     @cached_property
     def inputs(self) -> tuple[int, ...]:
         """Return the positions of the arrays that a caller gives."""
-        return tuple(i for i in self.given if self.parameters[i].is_array)
+        return tuple(i for i in self.passed if self.parameters[i].is_array)
 
     @property
     def aliases(self) -> tuple[tuple[int, int], ...]:
@@ -56,14 +56,14 @@ class Signature:
 
     def outs_of(self, outs: Any, arrays: Sequence[Any], statics: Mapping[str, Any]) -> Outs:
         """Return the outs of a call; raise KernelDefinitionError for another number of them."""
-        found = Outs.for_call(outs, self.subject, arrays, statics)
-        if len(found.flat) != len(self.outputs):
+        call_outs = Outs.for_call(outs, self.subject, arrays, statics)
+        if len(call_outs.flat) != len(self.outputs):
             names = ", ".join(self.parameters[i].name for i in self.outputs)
             raise KernelDefinitionError(
                 f"{self.subject} has {len(self.outputs)} outputs ({names}), but the call's outs has "
-                f"{len(found.flat)}; give one jax.ShapeDtypeStruct for each"
+                f"{len(call_outs.flat)}; give one jax.ShapeDtypeStruct for each"
             )
-        return found
+        return call_outs
 
     def arrays_of(self, values: Sequence[Any]) -> list[jax.Array]:
         """Return the inputs among a caller's arguments."""
@@ -77,10 +77,10 @@ class Signature:
     def values(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return a caller's arguments, static values hashable; raise KernelTypeError if they do not fit."""
         ins = in_order(self.subject, [p.name for p in self.parameters], args, named) if named else args
-        if len(ins) != len(self.given):
-            names = ", ".join(self.parameters[i].name for i in self.given)
+        if len(ins) != len(self.passed):
+            names = ", ".join(self.parameters[i].name for i in self.passed)
             raise KernelTypeError(
-                f"{self.subject} takes {len(self.given)} inputs ({names}), but the call has {len(ins)}; "
+                f"{self.subject} takes {len(self.passed)} inputs ({names}), but the call has {len(ins)}; "
                 "outputs are not passed"
             )
         values = list(ins)
@@ -109,8 +109,8 @@ class Definition:
         subject, parameters, in_out = self.subject, self.parameters, self.in_out
         names = [p.name for p in parameters]
         inputs = len(parameters) - num_outs + len(in_out)
-        known = [name for name in in_out if name in names[: max(0, inputs)]]
-        if len(set(known)) < len(in_out) or not len(in_out) <= num_outs <= len(parameters):
+        valid = [name for name in in_out if name in names[: max(0, inputs)]]
+        if len(set(valid)) < len(in_out) or not len(in_out) <= num_outs <= len(parameters):
             raise KernelDefinitionError(
                 f"{subject} has the parameters {', '.join(names)}; in_out_argnames={list(in_out)} and "
                 f"{num_outs} outs do not fit it: an in-out name is an input, named once, and outs has "
@@ -123,15 +123,15 @@ class Definition:
                 raise KernelDefinitionError(f"{subject}: output '{names[i]}' is not a warp.array")
         return Signature(subject, parameters, updated, outputs)
 
-    def outs_of_call(self, given: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:
+    def outs_of_call(self, call_outs: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:
         """Return the outs of a call, `given` or the default, and their number.
 
         Raises KernelTypeError where a call has too many inputs.
         """
-        outs = self.outs if given is None else Outs.of(given)
-        known = next((x for x in (self.outs, outs) if isinstance(x, Outs)), None)
-        if known is not None:
-            return outs, len(known.flat)
+        outs = self.outs if call_outs is None else Outs.of(call_outs)
+        fixed = next((x for x in (self.outs, outs) if isinstance(x, Outs)), None)
+        if fixed is not None:
+            return outs, len(fixed.flat)
         count = len(self.parameters) - num_inputs + len(self.in_out)
         if count < max(1, len(self.in_out)):
             raise KernelTypeError(
@@ -144,7 +144,7 @@ class Definition:
         """Return the decorator that gives a call the signature of `function` without outputs."""
         arrays = [i for i, p in enumerate(self.parameters) if p.is_array]
         if isinstance(self.outs, Outs):
-            inputs = len(self.signature(len(self.outs.flat)).given)
+            inputs = len(self.signature(len(self.outs.flat)).passed)
         else:
             static = [p.name for p in self.parameters if not p.is_array]
             count = count_inputs(self.outs, static)

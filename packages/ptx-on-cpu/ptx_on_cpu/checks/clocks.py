@@ -79,10 +79,12 @@ def copy_on_write(head: Any, row: int) -> int:
     holders = table(head, HOLDERS, 0, head[ROWS])
     if row > 0 and holders[row] == 1:
         return row
+    # Row 0, which knows nothing, is never given away.
     mine = 1
     while mine < head[ROWS] and holders[mine] > 0:
         mine += 1
     if mine >= head[ROWS]:
+        # No row is free: the launch ends and says so, since a clock left out would invent races.
         head[EXHAUSTED] = 1
         return row
     total = head[THREADS] * head[BLOCKS]
@@ -94,17 +96,17 @@ def copy_on_write(head: Any, row: int) -> int:
 
 
 @inner
-def join(head: Any, row: int, other: int, start: int, stop: int) -> int:
-    """Return the maximum of two rows, held in place of `row`; of `other` count threads start to stop."""
+def join(head: Any, row: int, second: int, start: int, stop: int) -> int:
+    """Return the maximum of two rows, held in place of `row`; threads `start` to `stop` of `second` count."""
     total = head[THREADS] * head[BLOCKS]
-    if other == 0 or row == other:
+    if second == 0 or row == second:
         return row
     if row == 0 and stop - start == total:
-        table(head, HOLDERS, other, 1)[0] += 1
-        return other
+        table(head, HOLDERS, second, 1)[0] += 1
+        return second
     mine = copy_on_write(head, row)
     if head[EXHAUSTED] == 0:
-        to, of = table(head, ROW, mine * total, total), table(head, ROW, other * total, total)
+        to, of = table(head, ROW, mine * total, total), table(head, ROW, second * total, total)
         for i in range(start, stop):
             to[i] = max(to[i], of[i])
     return mine

@@ -111,6 +111,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     if len(ranks) == count:
         table(head, BASE, first, count)[:] = clock
     else:
+        # A view: the first thread's row becomes that of all.
         meeting = known[ranks[0]]
         for t in ranks:
             meeting[:] = np.maximum(meeting, known[t])
@@ -187,6 +188,7 @@ def variable(head: Any, key: int, block: int, make: bool) -> Any:
     """Return the place of a variable (int64[3]: key, block + 1 or 0, row), or int64[0] if it has none."""
     size = head[VARIABLES]
     keys = carray(pointer(head[KEYS]), (size, 3), np.int64)
+    # Open addressing: a place whose key is 0 is free.
     i = (key // 4 * 31 + block * 17) % size
     for _ in range(size):
         if keys[i, 0] == 0 and make:
@@ -211,6 +213,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
     far, near = table(head, WIDE, at, 1)[0], table(head, CLOSE, at, 1)[0]
     for close in range(2):
         clock = near if close else far
+        # A wide fence releases to all; the close place adds what a later fence of the block does.
         releases = clock > 0 and (wide or close == 1) and (close == 0 or not wide or near > far)
         place = variable(head, key, head[BLOCK] + 1 if close else 0, releases)
         if len(place) == 0:

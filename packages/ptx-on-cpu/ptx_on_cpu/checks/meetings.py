@@ -39,11 +39,11 @@ def _count(block: Any, rank: int, offset: int) -> Any:
 
 
 @inner
-def _is_ahead(block: Any, one: Any, other: Any) -> bool:
+def _is_ahead(block: Any, passer: Any, waiter: Any) -> bool:
     """Return whether a thread has passed the meeting that another one waits at."""
-    if other.behind == NOTHING_BEHIND:
+    if waiter.behind == NOTHING_BEHIND:
         return False
-    return _count(block, one.rank, other.behind) > _count(block, other.rank, other.behind)
+    return _count(block, passer.rank, waiter.behind) > _count(block, waiter.rank, waiter.behind)
 
 
 @inner
@@ -96,7 +96,7 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
 
     A warp has come when all of its threads have that have not ended.
     """
-    found = 0
+    arrived = 0
     for first in range(0, len(threads), WARP):
         there, others = 0, 0
         for i in range(first, min(first + WARP, len(threads))):
@@ -104,8 +104,8 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
                 there += 1
             elif threads[i].status != ENDED:
                 others += 1
-        found += WARP if there and not others else 0
-    return found
+        arrived += WARP if there and not others else 0
+    return arrived
 
 
 @inner

@@ -140,8 +140,10 @@ def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, 
     """Return the record of an earlier access to a cell that races with this one, or 0."""
     block = head[BLOCK]
     for which in range(SHADOW):
+        # The first list is of loads, which do not race with loads.
         if which == 0 and not writes(kind):
             continue
+        # Strong accesses race only where the scope of one is its block.
         if which == 2 and kind > STORE and head[NARROW] == 0:
             continue
         i = cell[which]
@@ -217,6 +219,7 @@ def note_access(
     records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
     bits, kind = kind, kind & 7
     if kind == BLOCK_ATOMIC and not bits & IN_SHARED:
+        # From here on strong accesses have to be compared with each other.
         head[NARROW] = 1
     for c in range(offset // 4, (offset + size + 3) // 4):
         lo, hi = max(offset, 4 * c), min(offset + size, 4 * c + 4)
@@ -224,9 +227,9 @@ def note_access(
         part = ((value >> (8 * (lo - offset))) & ((1 << (8 * (hi - lo))) - 1)) << (8 * (lo - 4 * c))
         part = part - (part >> 31 << 32)  # as int32
         cell = carray(pointer(cells + 4 * SHADOW * c), (SHADOW,), np.int32)
-        found = racing(head, records, cell, rank, kind, mask, part)
-        if found:
-            r = records[found]
+        earlier = racing(head, records, cell, rank, kind, mask, part)
+        if earlier:
+            r = records[earlier]
             race = head[RACE : RACE + 12]
             race[0], race[1], race[2] = 1, 1 if bits & IN_SHARED else 0, offset
             race[3], race[4], race[5], race[6] = (

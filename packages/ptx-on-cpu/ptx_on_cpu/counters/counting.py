@@ -59,6 +59,7 @@ def count(
 
 def _count_executed(table: NDArray[Any], executed: Trace, basic_blocks: Mapping[int, Sequence[int]]) -> None:
     warp = issued(executed, "start")
+    # A warp issues a block once for all lanes that are there at one moment.
     order = order_by(warp, executed["moment"])
     first = begins(warp[order], executed["moment"][order])
     threads = np.bincount(executed["start"], minlength=len(table))
@@ -69,13 +70,17 @@ def _count_executed(table: NDArray[Any], executed: Trace, basic_blocks: Mapping[
 
 
 def _count_transfers(table: NDArray[Any], accesses: Trace, space: str) -> None:
-    found = requests_of(accesses)
-    for name, amount in [("requests", found.new), ("asked", found.asked), ("sectors", found.sectors)]:
-        table[f"{space}_{name}"] = total(found.rows["pc"], amount, len(table))
+    requests = requests_of(accesses)
+    for name, amount in [
+        ("requests", requests.new),
+        ("asked", requests.asked),
+        ("sectors", requests.sectors),
+    ]:
+        table[f"{space}_{name}"] = total(requests.rows["pc"], amount, len(table))
 
 
 def _traffic(name: str, accesses: Trace) -> Traffic:
-    found = requests_of(accesses)
+    requests = requests_of(accesses)
     read, written = distinct_sectors(accesses)
-    transfers = Transfers(int(found.new.sum()), int(found.asked.sum()), int(found.sectors.sum()))
+    transfers = Transfers(int(requests.new.sum()), int(requests.asked.sum()), int(requests.sectors.sum()))
     return Traffic(name, transfers, SECTOR * len(read), SECTOR * len(written))

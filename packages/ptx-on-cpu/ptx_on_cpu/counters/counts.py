@@ -16,9 +16,9 @@ from ptx_on_cpu.records import WARP
 PER_INSTRUCTION: Final = np.dtype(
     [("threads", "i8"), ("warps", "i8")]
     + [
-        (f"{space}_{what}", "i8")
+        (f"{space}_{counter}", "i8")
         for space in ("global", "local")
-        for what in ("requests", "asked", "sectors")
+        for counter in ("requests", "asked", "sectors")
     ]
     + [("shared_requests", "i8"), ("wavefronts", "i8"), ("ideal_wavefronts", "i8")]
 )
@@ -119,7 +119,7 @@ class Counts:
     def __str__(self) -> str:
         """Return totals, and tables by kind, by instruction that accesses memory, by buffer, of atomics."""
         by_kind = [[kind, *map(str, numbers)] for kind, numbers in self.kinds.items()]
-        parts = [
+        tables = [
             self._totals(),
             aligned(["kind", "threads", "warps"], by_kind),
             aligned(_OF_INSTRUCTION, list(self._by_instruction()), left=2),
@@ -128,7 +128,7 @@ class Counts:
                 _OF_ATOMICS, [[name, *_met(each)] for name, each in self.atomics.items() if each.updates]
             ),
         ]
-        return "\n\n".join(part for part in parts if part)
+        return "\n\n".join(table for table in tables if table)
 
     def _totals(self) -> str:
         executed = f"threads executed {self.threads} instructions, warps issued {self.warps}"

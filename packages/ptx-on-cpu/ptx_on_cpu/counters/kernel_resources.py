@@ -53,8 +53,8 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
         architecture = command[2].removeprefix("-arch=")
         hint = "PTX of a newer CUDA needs the ptxas of its wheel"
         raise ValueError(f"{command[0]} does not take this PTX for {architecture}; {hint}:\n{said}")
-    _, *parts = _ENTRY.split(said)
-    return {entry: _resources(text) for entry, text in zip(parts[::2], parts[1::2], strict=True)}
+    _, *pieces = _ENTRY.split(said)
+    return {entry: _resources(text) for entry, text in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
 def _resources(said: str) -> Resources:
@@ -77,13 +77,13 @@ def _ptxas() -> str:
     spec = importlib.util.find_spec("nvidia")
     roots: Iterable[str] = (spec and spec.submodule_search_locations) or ()
     wheels = [os.path.join(root, folder) for root in roots for folder in _FOLDERS]
-    found = shutil.which("ptxas", path=os.pathsep.join([*wheels, os.environ.get("PATH", os.defpath)]))
-    if found is None:
+    ptxas = shutil.which("ptxas", path=os.pathsep.join([*wheels, os.environ.get("PATH", os.defpath)]))
+    if ptxas is None:
         raise FileNotFoundError(
             "ptxas is neither in the environment nor on PATH; "
             "`pip install nvidia-cuda-nvcc-cu12` for CUDA 12, `pip install nvidia-cuda-nvcc` for CUDA 13"
         )
-    return found
+    return ptxas
 
 
 # Attributes of the section `.nv.info`, which are pairs of a kernel's symbol and a number.

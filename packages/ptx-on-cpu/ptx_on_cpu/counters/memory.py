@@ -62,6 +62,7 @@ def requests_of(accesses: Trace) -> Requests:
     new = begins(warp, rows["moment"])
     asked = size.copy()
     # All sizes of a request are equal, so only the row before can overlap.
+    # Between requests the difference of unsigned addresses wraps; it is not used there.
     step = np.minimum(np.diff(address), np.uint64(2**16)).astype(np.int64)
     asked[1:] = np.where(new[1:], size[1:], np.minimum(size[1:], step))
     return Requests(rows, new, asked, new | begins(address // SECTOR))
@@ -120,6 +121,7 @@ def wavefronts_of(accesses: Trace, length: int) -> Wavefronts:
     counted = new | begins(word) | (rows["kind"] == ATOMIC)
     slot = (np.cumsum(new) - 1) * BANKS + word % BANKS
     taken, times = np.unique(slot[counted], return_counts=True)
+    # The slots of a phase stand together: each begins at a multiple of the banks.
     slowest = np.maximum.reduceat(times, np.flatnonzero(begins(taken // BANKS)))
     pc = rows["pc"][new]
     return Wavefronts(

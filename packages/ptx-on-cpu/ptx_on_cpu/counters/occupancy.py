@@ -58,8 +58,8 @@ def occupancy(capability: tuple[int, int], threads: int, registers: int, shared:
     cuda_occupancy.h.
     """
     if capability not in _LIMITS:
-        known = ", ".join(f"{major}.{minor}" for major, minor in _LIMITS)
-        raise ValueError(f"compute capability {capability} is not known; known are {known}")
+        capabilities = ", ".join(f"{major}.{minor}" for major, minor in _LIMITS)
+        raise ValueError(f"compute capability {capability} is not known; known are {capabilities}")
     if not (1 <= threads <= _MAX_THREADS and 0 <= registers <= _MAX_REGISTERS and shared >= 0):
         raise ValueError(
             f"threads={threads}, registers={registers}, shared={shared}; expected 1 to {_MAX_THREADS}, "
@@ -81,6 +81,7 @@ def occupancy(capability: tuple[int, int], threads: int, registers: int, shared:
 def _by_registers(warps: int, registers: int, limits: _Limits) -> int:
     """Return how many blocks of `warps` warps find registers."""
     of_warp = _rounded_up(registers * WARP, _REGISTER_UNIT)
+    # A warp finds all of its registers in one partition.
     in_partition = _REGISTERS // _PARTITIONS // of_warp if of_warp else limits.warps
     return in_partition * _PARTITIONS // warps
 

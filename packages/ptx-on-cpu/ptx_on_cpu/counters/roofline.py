@@ -93,11 +93,12 @@ def estimate(counts: Counts, resources: Resources, device: Device = H100, shared
     if not counts.blocks:
         raise ValueError("the launch had no threads; expected the counts of one that executed something")
     memory = resources.shared + shared
-    found = occupancy(device.capability, counts.threads_per_block, resources.registers, memory)
-    if not found.blocks:
+    occupied = occupancy(device.capability, counts.threads_per_block, resources.registers, memory)
+    if not occupied.blocks:
         raise ValueError(
             f"a block of {counts.threads_per_block} threads with {resources.registers} registers each and "
-            f"{memory} bytes of shared memory does not fit on {device.name}: {' and '.join(found.limited_by)}"
+            f"{memory} bytes of shared memory does not fit on {device.name}: "
+            f"{' and '.join(occupied.limited_by)}"
         )
     cycles = device.clock * min(counts.blocks, device.multiprocessors)
     warps = {kind: issued for kind, (_, issued) in counts.kinds.items()}
@@ -109,4 +110,4 @@ def estimate(counts: Counts, resources: Resources, device: Device = H100, shared
         "shared memory": counts.wavefronts / cycles,
         "atomics": counts.atomics["global"].most / device.clock,
     }
-    return Estimate(device, bounds, _LAUNCH, found)
+    return Estimate(device, bounds, _LAUNCH, occupied)

@@ -36,11 +36,11 @@ def order_by(*keys: NDArray[Any]) -> NDArray[np.intp]:
 
 def begins(*keys: NDArray[Any]) -> Flags:
     """Return where a run of equal keys begins."""
-    found = np.zeros(len(keys[0]), bool)
-    found[:1] = True
+    starts = np.zeros(len(keys[0]), bool)
+    starts[:1] = True
     for key in keys:
-        found[1:] |= key[1:] != key[:-1]
-    return found
+        starts[1:] |= key[1:] != key[:-1]
+    return starts
 
 
 def total(index: NDArray[Any], amount: NDArray[Any], length: int) -> NDArray[np.int64]:
@@ -63,16 +63,16 @@ def located(accesses: Trace, buffers: Sequence[Buffer]) -> tuple[Trace, NDArray[
     by_start = sorted(range(len(buffers)), key=lambda i: (buffers[i].address, buffers[i].size))
     starts = np.array([buffers[i].address for i in by_start], np.uint64)
     sizes = np.array([buffers[i].size for i in by_start], np.uint64)
-    address, found = accesses["address"], np.full(len(accesses), len(buffers), np.intp)
+    address, index = accesses["address"], np.full(len(accesses), len(buffers), np.intp)
     place = np.searchsorted(starts, address, "right") - 1
     offset = address.copy()
-    known = np.flatnonzero(place >= 0)
-    known = known[address[known] - starts[place[known]] < sizes[place[known]]]
-    offset[known] -= starts[place[known]]
-    found[known] = np.array(by_start, np.intp)[place[known]]
+    inside = np.flatnonzero(place >= 0)
+    inside = inside[address[inside] - starts[place[inside]] < sizes[place[inside]]]
+    offset[inside] -= starts[place[inside]]
+    index[inside] = np.array(by_start, np.intp)[place[inside]]
     moved = accesses.copy()
-    moved["address"] = found.astype(np.uint64) << ADDRESS_BITS | offset & ADDRESS_MASK
-    return moved, found
+    moved["address"] = index.astype(np.uint64) << ADDRESS_BITS | offset & ADDRESS_MASK
+    return moved, index
 
 
 # By the first part of an opcode; what is not here is arithmetic, whose kind follows from its type.
@@ -106,13 +106,13 @@ def kind_of(opcode: str) -> str:
     (`sin`, `rcp`, `div` of floats) is "special". Arithmetic and comparisons are "integer", which includes
     predicates and bits, "fp16", which includes bfloat16, "fp32" or "fp64".
     """
-    name, *parts = opcode.split(".")
+    name, *modifiers = opcode.split(".")
     if name in ("ld", "ldu", "st"):
         # `ld.shared::cta`, `ld.param::entry`
-        spaces = (part.split("::")[0] for part in parts)
+        spaces = (modifier.split("::")[0] for modifier in modifiers)
         return f"memory.{next((space for space in spaces if space in _SPACES), 'generic')}"
     if name in _KINDS:
         return _KINDS[name]
     # The type of operands comes last, behind that of a result.
-    kind = next((_TYPES[part] for part in reversed(parts) if part in _TYPES), "integer")
+    kind = next((_TYPES[modifier] for modifier in reversed(modifiers) if modifier in _TYPES), "integer")
     return "special" if name == "div" and kind != "integer" else kind

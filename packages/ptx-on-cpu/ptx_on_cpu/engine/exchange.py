@@ -45,6 +45,7 @@ def _combined(kind: int, total: int, value: int) -> int:
 def _source(kind: int, lane: int, b: int, c: int) -> int:
     """Return the lane that a shuffle reads, and -1 where the thread keeps its value."""
     limit, segment = c & 31, c >> 8 & 31
+    # As the PTX ISA's pseudo code of `shfl`, whose `maxLane` this is.
     last = (lane & segment) | (limit & ~segment & 31)
     if kind == UP:
         return lane - b if lane - b >= last else -1
@@ -118,7 +119,7 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
     of a loop for lanes that meet in it. Without a mask those have met that are at the same instruction.
     """
     first, waiting = at // WARP * WARP, threads[at]
-    found, are_all_here = 0, True
+    count, are_all_here = 0, True
     for lane in range(min(WARP, len(threads) - first)):
         other = threads[first + lane]
         is_here = other.status == IN_WARP and other.form == waiting.form and other.mask == waiting.mask
@@ -130,11 +131,11 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
             return 0
         are_all_here &= is_here and other.pc == waiting.pc
         if is_here:
-            members[found] = lane
-            found += 1
-    if not waiting.aligned and not are_all_here and was_passed_by(block, threads, members, found):
+            members[count] = lane
+            count += 1
+    if not waiting.aligned and not are_all_here and was_passed_by(block, threads, members, count):
         return 0
-    return found
+    return count
 
 
 @inner

@@ -52,11 +52,11 @@ class Shape:
     def fields(self) -> dict[str, int]:
         """Return the fields of a block's record that tell these."""
         extents = {"ntid": self.block, "nctaid": self.grid}
-        found = {
+        values = {
             f"{name}_{axis}": n for name, each in extents.items() for axis, n in zip("xyz", each, strict=True)
         }
-        found |= {"shared_size": self.shared, "dynamic": self.dynamic, "local_size": self.local}
-        return found | {"frame_size": self.frame, "local_shadow": self.local_shadow}
+        values |= {"shared_size": self.shared, "dynamic": self.dynamic, "local_size": self.local}
+        return values | {"frame_size": self.frame, "local_shadow": self.local_shadow}
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,17 @@ def run_grid(
     places = {"params": params, "buffers": buffers.ctypes.data, "num_buffers": len(buffers)}
     places |= {"order": ranks.ctypes.data, "call_host": host.address}
     work = functools.partial(_run, code, shape, settings, shape.fields | places, host, watch, blocks)
+    # A watch is written by one thread; blocks that wait for the grid have to be in one queue.
     is_parallel = settings.parallel and not settings.all_at_once and watch is None
     cores = len(os.sched_getaffinity(0)) if is_parallel else 1
-    parts = min(cores, count)
-    if parts == 1:
+    shares = min(cores, count)
+    if shares == 1:
         return work(range(count))
     with ThreadPoolExecutor(cores) as pool:
-        found = list(
-            pool.map(work, (range(count * i // parts, count * (i + 1) // parts) for i in range(parts)))
+        failures = list(
+            pool.map(work, (range(count * i // shares, count * (i + 1) // shares) for i in range(shares)))
         )
-    return next((failure for failure in found if failure is not None), None)
+    return next((failure for failure in failures if failure is not None), None)
 
 
 def _run(
@@ -129,11 +130,12 @@ def _run(
     accesses, executed = (
         np.empty((rows, TRACE_ROOM if settings.counted else 1), kind) for kind in (ACCESS, EXECUTED)
     )
-    own = {"shared": shared, "frames": frames, "accesses": accesses, "executed": executed}
+    memories = {"shared": shared, "frames": frames, "accesses": accesses, "executed": executed}
     if settings.initialised:
-        own["shared_shadow"] = shadow
-    for name, memory in own.items():
+        memories["shared_shadow"] = shadow
+    for name, memory in memories.items():
         records[name] = memory.ctypes.data + np.arange(rows, dtype=np.uint64) * np.uint64(memory.strides[0])
+    # Up to the next line of the cache; the frames have one line more than they need.
     records["frames"] += np.uint64(_LINE) - records["frames"] % np.uint64(_LINE)
     threads = np.zeros((rows, shape.threads), THREAD)
     turns = settings.patience // SLICE
@@ -171,12 +173,12 @@ def blocks_are_independent(function: Function) -> bool:
 
 
 def _depends_on_order(each: Instruction) -> bool:
-    parts = set(each.parts)
-    if each.name in ("atom", "red") and "shared" not in parts:
+    modifiers = set(each.modifiers)
+    if each.name in ("atom", "red") and "shared" not in modifiers:
         is_read = each.name == "atom" and each.operands[0] != "_"
-        return is_read or each.parts[-1] not in _EXACT or not parts & _COMMUTATIVE
-    if each.name in ("ld", "ldu") and "shared" not in parts:
-        return bool(parts & _STRONG)
+        return is_read or each.modifiers[-1] not in _EXACT or not modifiers & _COMMUTATIVE
+    if each.name in ("ld", "ldu") and "shared" not in modifiers:
+        return bool(modifiers & _STRONG)
     return each.name == "call"  # of a function of the host, such as printf
 
 
@@ -188,6 +190,7 @@ _ROOM: Final = 256  # bytes, more than a `fenv_t` of any processor has
 @contextlib.contextmanager
 def kept_subnormals() -> Generator[None]:
     """Compute with subnormal numbers within the block, in this thread."""
+    # Threads of XLA, and after libraries of -ffast-math all others, take subnormals for 0.
     before = ctypes.create_string_buffer(_ROOM)
     _C.fegetenv(before)
     _C.fesetenv(_DEFAULT)

@@ -50,14 +50,14 @@ class Host:
         """Return all executions of basic blocks, of counted launches."""
         return np.concatenate(self._executed)
 
-    def _call(self, what: int, block: int, thread: int, first: int, second: int) -> int:
-        if what == PRINT:
+    def _call(self, service: int, block: int, thread: int, first: int, second: int) -> int:
+        if service == PRINT:
             text = formatted(_text(first), second)
             self.printed += text
             print(text, end="", flush=True)
-        elif what == ASSERT:
+        elif service == ASSERT:
             self.assertion = _text(first)
-        elif what == TAKE_TRACE:
+        elif service == TAKE_TRACE:
             record: Any = (ctypes.c_char * BLOCK.itemsize).from_address(block)
             self.take_traces(np.frombuffer(record, BLOCK)[0])
         return 0
@@ -79,12 +79,12 @@ def formatted(pattern: str, arguments: int) -> str:
     """Format a pattern as printf of C does, with arguments in memory, each aligned to its size."""
     at = arguments
 
-    def one(found: re.Match[str]) -> str:
+    def converted(directive: re.Match[str]) -> str:
         nonlocal at
-        kind = found[1]
+        kind = directive[1]
         if kind == "%":
             return "%"
-        is_long = kind in "eEfgGaAsp" or re.search(r"(ll|l|j|z|t)[diouxX]$", found[0])
+        is_long = kind in "eEfgGaAsp" or re.search(r"(ll|l|j|z|t)[diouxX]$", directive[0])
         size = 8 if is_long else 4
         at += -at % size
         raw = ctypes.string_at(at, size)
@@ -100,6 +100,6 @@ def formatted(pattern: str, arguments: int) -> str:
             return hex(value)
         if kind in "aA":
             return float.hex(value)
-        return re.sub(r"(hh|h|ll|l|j|z|t)(?=[a-zA-Z]$)", "", found[0]).replace("i", "d") % value
+        return re.sub(r"(hh|h|ll|l|j|z|t)(?=[a-zA-Z]$)", "", directive[0]).replace("i", "d") % value
 
-    return _FORMAT.sub(one, pattern)
+    return _FORMAT.sub(converted, pattern)

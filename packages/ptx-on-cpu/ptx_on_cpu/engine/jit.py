@@ -20,13 +20,13 @@ class Code:
         self.run: int = engine.get_function_address(_SYMBOL)
 
 
-def compiled(text: str, kept: MutableMapping[str, bytes] | None) -> Code:
-    """Compile LLVM's text, or take its object file from `kept`, where it is put otherwise."""
-    if kept is None:
+def compiled(text: str, objects: MutableMapping[str, bytes] | None) -> Code:
+    """Compile LLVM's text, or take its object file from `objects`, where it is put otherwise."""
+    if objects is None:
         return _loaded(_object(text))
     key = hashlib.sha256("\n".join([*_circumstances(), text]).encode()).hexdigest()
-    if (code := kept.get(key)) is None:
-        kept[key] = code = _object(text)
+    if (code := objects.get(key)) is None:
+        objects[key] = code = _object(text)
     return _loaded(code)
 
 
@@ -41,6 +41,7 @@ def _circumstances() -> tuple[str, ...]:
 def _machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # Code calls `tanhf` and its kin by name, and LLVM looks for them among loaded libraries.
     llvm.load_library_permanently("libm.so.6")
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),

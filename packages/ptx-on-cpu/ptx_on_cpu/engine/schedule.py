@@ -252,7 +252,9 @@ def run_blocks(
                 unfinished -= 1
                 if races is not None:
                     end_block(races)
+                    # Shared memory is the next block's: what this one did there races with nothing.
                     forget(races, blocks[row].shared_races, blocks[row].shared_size)
+        # All blocks that have begun wait for the whole grid.
         if stuck:
             if next_block < end and unfinished < room:
                 continue

@@ -65,16 +65,18 @@ def _unknown(callee: str, function: Function) -> str:
 def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> None:
     """Append a function's body, with fresh names, between copies of its arguments and results."""
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in call.operands if o[0] == "("]
-    given = [name for each in lists for name in each]
+    actual = [name for each in lists for name in each]
     formal = [*body.results, *body.params]
-    if len(given) != len(formal):
-        raise UnsupportedError(f"a call of '{body.name}' has {len(given)} operands, expected {len(formal)}")
-    own = {*body.registers, *body.labels, *body.targets, *(v.name for v in body.variables)}
+    if len(actual) != len(formal):
+        raise UnsupportedError(f"a call of '{body.name}' has {len(actual)} operands, expected {len(formal)}")
+    names_within = {*body.registers, *body.labels, *body.targets, *(v.name for v in body.variables)}
     # The caller's variables stand for the parameters: nothing is copied.
-    names = {name: prefix + name for name in own} | dict(zip((v.name for v in formal), given, strict=True))
+    names = {name: prefix + name for name in names_within} | dict(
+        zip((v.name for v in formal), actual, strict=True)
+    )
 
     def renamed(text: str) -> str:
-        return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+        return _NAME.sub(lambda match: names.get(match[0], match[0]), text)
 
     end = f"{prefix}end"
     whole.registers |= {prefix + name: kind for name, kind in body.registers.items()}
@@ -93,7 +95,7 @@ def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> 
             operands = tuple(map(renamed, instruction.operands))
             whole.body.append(replace(instruction, operands=operands, guard=guard))
     whole.labels |= {prefix + label: start + at for label, at in body.labels.items()}
-    whole.targets |= {prefix + name: [prefix + x for x in found] for name, found in body.targets.items()}
+    whole.targets |= {prefix + name: [prefix + x for x in labels] for name, labels in body.targets.items()}
     whole.labels |= {end: len(whole.body), skip: len(whole.body)}
 
 

@@ -41,8 +41,8 @@ def parse(ptx: str) -> Program:
     files = {number: path.rsplit("/", 1)[-1] for number, path in _FILE.findall(text)}
     for pattern in (_FILE, _MODULE_LINE, _SECTION):
         text = pattern.sub("", text)
-    inlined = {found.groups()[:3]: found.groups()[3:] for found in _LOCATION.finditer(text) if found[4]}
-    text = _LOCATION.sub(lambda found: f".loc {_source(found.groups()[:3], inlined, files)};", text)
+    inlined = {place.groups()[:3]: place.groups()[3:] for place in _LOCATION.finditer(text) if place[4]}
+    text = _LOCATION.sub(lambda place: f".loc {_source(place.groups()[:3], inlined, files)};", text)
     functions: dict[str, Function] = {}
     variables: list[Variable] = []
     at = 0
@@ -79,18 +79,18 @@ def _matching_brace(text: str, at: int) -> int:
 
 
 def _variables(text: str, between: str) -> list[Variable]:
-    return [found for statement in text.split(between) if (found := _variable(statement))]
+    return [variable for statement in text.split(between) if (variable := _variable(statement))]
 
 
 def _variable(text: str) -> Variable | None:
-    found = _VARIABLE.search(text)
-    if not found:
+    match = _VARIABLE.search(text)
+    if not match:
         return None
-    size = max(1, width(found["kind"]) // 8) * int(found["lanes"] or 1)
-    extents = [int(n or 0) for n in re.findall(r"\[(\d*)\]", found["dims"])]
-    content = [x.strip() for x in re.split(r"[{},\s]+", found["init"] or "") if x.strip()]
-    align = int(found["align"] or size)
-    return Variable(found["name"], found["space"], align, size * math.prod(extents), content, found["kind"])
+    size = max(1, width(match["kind"]) // 8) * int(match["lanes"] or 1)
+    extents = [int(n or 0) for n in re.findall(r"\[(\d*)\]", match["dims"])]
+    content = [x.strip() for x in re.split(r"[{},\s]+", match["init"] or "") if x.strip()]
+    align = int(match["align"] or size)
+    return Variable(match["name"], match["space"], align, size * math.prod(extents), content, match["kind"])
 
 
 def _function(is_entry: bool, header: str, body: str) -> Function:
@@ -136,11 +136,11 @@ def _declare(function: Function, text: str) -> None:
 
 
 def _instruction(text: str, line: str) -> Instruction:
-    found = _INSTRUCTION.fullmatch(text)
-    if found is None:
+    match = _INSTRUCTION.fullmatch(text)
+    if match is None:
         raise PtxSyntaxError(f"no instruction: {text!r}")
-    operands = tuple(" ".join(x.split()) for x in _BETWEEN_OPERANDS.split(found[3]) if x.strip())
-    return Instruction(found[2].replace("::", "_"), operands, (found[1] or "").replace(" ", ""), line)
+    operands = tuple(" ".join(x.split()) for x in _BETWEEN_OPERANDS.split(match[3]) if x.strip())
+    return Instruction(match[2].replace("::", "_"), operands, (match[1] or "").replace(" ", ""), line)
 
 
 _VECTOR: Final = re.compile(r"\{([^{};]*)\}")
@@ -161,40 +161,40 @@ def flattened(body: str) -> str:
     return ";".join(_statements(whole, ChainMap(), set(), itertools.count()))
 
 
-def _nested(parts: Iterator[str]) -> Block:
-    """Return the parts up to the brace that closes a block; a block among them is a nested list."""
-    return [_nested(parts) if part == "{" else part for part in iter(lambda: next(parts, "}"), "}")]
+def _nested(pieces: Iterator[str]) -> Block:
+    """Return the pieces up to the brace that closes a block; a block among them is a nested list."""
+    return [_nested(pieces) if piece == "{" else piece for piece in iter(lambda: next(pieces, "}"), "}")]
 
 
 def _statements(
-    block: Block, names: ChainMap[str, str], known: set[str], numbers: Iterator[int]
+    block: Block, names: ChainMap[str, str], taken: set[str], numbers: Iterator[int]
 ) -> Iterator[str]:
     """Yield the statements of a block; `names` maps the registers and labels around it to their new names."""
-    declared = set[str]().union(*(_declared(part) for part in block if isinstance(part, str)))
-    hidden = {name: f"{name}_hidden{next(numbers)}" for name in sorted(declared & known)}
-    known |= declared
+    declared = set[str]().union(*(_declared(piece) for piece in block if isinstance(piece, str)))
+    hidden = {name: f"{name}_hidden{next(numbers)}" for name in sorted(declared & taken)}
+    taken |= declared
     names = names.new_child(hidden)
-    for part in block:
-        if isinstance(part, str):
-            yield _renamed(part, names) if names else part
+    for piece in block:
+        if isinstance(piece, str):
+            yield _renamed(piece, names) if names else piece
         else:
-            yield from _statements(part, names, known, numbers)
+            yield from _statements(piece, names, taken, numbers)
 
 
 def _declared(text: str) -> set[str]:
     """Return the registers and labels that statements declare."""
-    found = set(_LABEL_WITHIN.findall(text))
+    declared = set(_LABEL_WITHIN.findall(text))
     for names in _DECLARED.findall(text):
         for name, count in _REGISTER.findall(names):
-            found |= {f"{name}{i}" for i in range(int(count))} if count else {name}
-    return found
+            declared |= {f"{name}{i}" for i in range(int(count))} if count else {name}
+    return declared
 
 
 def _renamed(text: str, names: ChainMap[str, str]) -> str:
     """Return statements with new names; registers that are declared by number are declared one by one."""
 
-    def listed(found: re.Match[str]) -> str:
-        return ", ".join(f"{found[1]}{i}" for i in range(int(found[2]))) if found[2] else found[0]
+    def listed(word: re.Match[str]) -> str:
+        return ", ".join(f"{word[1]}{i}" for i in range(int(word[2]))) if word[2] else word[0]
 
     text = _DECLARED.sub(lambda each: each[0].replace(each[1], _REGISTER.sub(listed, each[1])), text)
     return _WORD.sub(lambda word: names.get(word[0], word[0]), text)

@@ -46,7 +46,7 @@ class Instruction:
         return self.opcode.partition(".")[0]
 
     @property
-    def parts(self) -> list[str]:
+    def modifiers(self) -> list[str]:
         """Return the modifiers: `["rn", "f32"]`."""
         return self.opcode.split(".")[1:]
 
@@ -85,8 +85,8 @@ _LENGTH: Final = re.compile(r"\d+")
 def readable(name: str) -> str:
     """Return the function's own name in a mangled one: `scale` for `_ZN6module5scaleB2v1E...`."""
     start = _NESTED.match(name)
-    at, found = (start.end(), name) if start else (len(name), name)
+    at, last = (start.end(), name) if start else (len(name), name)
     while length := _LENGTH.match(name, at):
         end = length.end() + int(length[0])
-        found, at = name[length.end() : end], end
-    return found
+        last, at = name[length.end() : end], end
+    return last

@@ -30,8 +30,8 @@ def shifted(t: Translation, how: str, bits: int, value: str, amount: str) -> str
         most = t.text.new(f"select i1 {beyond}, {mine} {bits - 1}, {mine} {amount}")
         return t.text.new(f"ashr {mine} {value}, {most}")
     safe = t.text.new(f"select i1 {beyond}, {mine} 0, {mine} {amount}")
-    found = t.text.new(f"{how} {mine} {value}, {safe}")
-    return t.text.new(f"select i1 {beyond}, {mine} 0, {mine} {found}")
+    result = t.text.new(f"{how} {mine} {value}, {safe}")
+    return t.text.new(f"select i1 {beyond}, {mine} 0, {mine} {result}")
 
 
 @computes("shl", "shr", of="kind u32")
@@ -43,13 +43,13 @@ def _shift(t: Translation, kind: str, value: str, by: str) -> str:
 
 @computes("shf", of="b32")
 def _funnel_shift(t: Translation, kind: str, a: str, b: str, c: str) -> str:
-    if "clamp" in t.parts:
+    if "clamp" in t.modifiers:
         c = t.text.intrinsic("umin", "i32", c, "32")
     else:
         c = t.text.new(f"and i32 {c}, 31")
     low, high, by = (t.text.resized(x, 32, 64) for x in (a, b, c))
     both = t.text.new(f"or i64 {t.text.new(f'shl i64 {high}, 32')}, {low}")
-    is_left = "l" in t.parts
+    is_left = "l" in t.modifiers
     value = t.text.new(f"{'shl' if is_left else 'lshr'} i64 {both}, {by}")
     return t.text.resized(t.text.new(f"lshr i64 {value}, 32") if is_left else value, 64, 32)
 
@@ -89,7 +89,7 @@ def _byte(t: Translation, value: str, bits: int) -> str:
 @computes("bmsk", of="u32")
 def _mask(t: Translation, kind: str, a: str, b: str) -> str:
     """Return `b` ones from bit `a` on; with `wrap`, both modulo 32."""
-    if "wrap" in t.parts:
+    if "wrap" in t.modifiers:
         a, b = (t.text.new(f"and i32 {x}, 31") for x in (a, b))
     return shifted(t, "shl", 32, _ones(t, b, 32), a)
 
@@ -97,12 +97,12 @@ def _mask(t: Translation, kind: str, a: str, b: str) -> str:
 @computes("szext", of="u32")
 def _extend(t: Translation, kind: str, value: str, b: str) -> str:
     """Return the lowest `b` bits, with their sign or with zeros above."""
-    b = t.text.new(f"and i32 {b}, 31") if "wrap" in t.parts else t.text.intrinsic("umin", "i32", b, "32")
+    b = t.text.new(f"and i32 {b}, 31") if "wrap" in t.modifiers else t.text.intrinsic("umin", "i32", b, "32")
     unused = t.text.new(f"sub i32 32, {b}")
     how = "ashr" if kind[0] == "s" else "lshr"
-    found = shifted(t, how, 32, shifted(t, "shl", 32, value, unused), unused)
+    result = shifted(t, how, 32, shifted(t, "shl", 32, value, unused), unused)
     nothing = t.text.new(f"icmp eq i32 {b}, 0")
-    return t.text.new(f"select i1 {nothing}, i32 0, i32 {found}")
+    return t.text.new(f"select i1 {nothing}, i32 0, i32 {result}")
 
 
 @computes("prmt", of="b32", into="b32")
@@ -138,7 +138,7 @@ def _chosen_byte(t: Translation, mode: str, chosen: str, i: int) -> str:
 
 
 @emits("lop3")
-def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _logic_of_three(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     values, table, total = [t.get(x, "b32") for x in operands[1:4]], int(operands[4], 0), "0"
     for i in (i for i in range(8) if table >> i & 1):
         term = "-1"
@@ -150,8 +150,8 @@ def _logic_of_three(t: Translation, parts: list[str], operands: Sequence[str]) -
     t.set(target, total, "b32")
     if predicate:  # lop3.or.b32 d|p, a, b, c, table, q
         is_some = t.text.new(f"icmp ne i32 {total}, 0")
-        found = t.text.new(f"{parts[0]} i1 {is_some}, {t.get(operands[5], 'pred')}")
-        t.set(predicate, found, "pred")
+        result = t.text.new(f"{modifiers[0]} i1 {is_some}, {t.get(operands[5], 'pred')}")
+        t.set(predicate, result, "pred")
 
 
 @computes("popc", "clz", into="b32")
@@ -173,9 +173,9 @@ def _highest_bit(t: Translation, kind: str, value: str) -> str:
         sign = t.text.new(f"ashr i{bits} {value}, {bits - 1}")
         value = t.text.new(f"xor i{bits} {value}, {sign}")
     zeros = t.text.intrinsic("ctlz", f"i{bits}", value, more=["i1 false"])
-    found = zeros if "shiftamt" in t.parts else t.text.new(f"sub i{bits} {bits - 1}, {zeros}")
+    result = zeros if "shiftamt" in t.modifiers else t.text.new(f"sub i{bits} {bits - 1}, {zeros}")
     none = t.text.new(f"icmp eq i{bits} {value}, 0")
-    return t.text.new(f"select i1 {none}, i32 -1, i32 {t.text.resized(found, bits, 32)}")
+    return t.text.new(f"select i1 {none}, i32 -1, i32 {t.text.resized(result, bits, 32)}")
 
 
 @computes("fns", of="b32", into="b32")

@@ -13,12 +13,12 @@ BUILTIN: Final = (*_HOST, *_GRID)
 
 
 @emits("ret", "exit")
-def _end(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _end(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     t.end()
 
 
 @emits("trap", "brkpt")
-def _trap(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _trap(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     fail(t, TRAP)
 
 
@@ -29,12 +29,12 @@ def fail(t: Translation, fault: int) -> None:
 
 
 @emits("nanosleep", "griddepcontrol", "pmevent", "setmaxnreg")
-def _nothing(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _nothing(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     """Do nothing: it is a hint."""
 
 
 @emits("call")
-def _call(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _call(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     """Call a built-in function; all else was inlined."""
     callee = next(operand for operand in operands if not operand.startswith("("))
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in operands if o[0] == "("]
@@ -48,12 +48,11 @@ def _call(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
         return
     values = [t.text.new(f"load i64, ptr {argument}, align 1") for argument in arguments]
     first, second = (*values, "0", "0")[:2]
-    what = _HOST[callee]
-    found = t.text.new(
-        f"call i64 @host_function(ptr %block, ptr %thread, ptr %frame, i32 {what}, i64 {first}, i64 {second})"
-    )
-    _result(t, results, found)
-    if what == ASSERT:
+    service = _HOST[callee]
+    records = "ptr %block, ptr %thread, ptr %frame"
+    value = t.text.new(f"call i64 @host_function({records}, i32 {service}, i64 {first}, i64 {second})")
+    _result(t, results, value)
+    if service == ASSERT:
         fail(t, TRAP)
 
 

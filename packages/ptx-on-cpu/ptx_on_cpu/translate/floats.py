@@ -89,37 +89,37 @@ metadata !"fpexcept.strict") strictfp
 }}"""
 
 
-def rounding(parts: Collection[str]) -> str:
+def rounding(modifiers: Collection[str]) -> str:
     """Return the rounding mode among modifiers: to nearest, ties to even, if none is."""
-    return next((mode for mode in MODES if mode in parts), "rn")
+    return next((mode for mode in MODES if mode in modifiers), "rn")
 
 
-def arithmetic(text: Text, how: str, kind: str, parts: Collection[str], values: Sequence[str]) -> str:
-    """Return the result of `how.parts.kind`; `parts` are all of its modifiers.
+def arithmetic(text: Text, how: str, kind: str, modifiers: Collection[str], values: Sequence[str]) -> str:
+    """Return the result of `how.modifiers.kind`.
 
     What PTX calls approximate is as exact here as the host's library, then rounded to nearest.
     """
     if kind.endswith("x2"):
-        return by_halves(text, kind, values, lambda half, each: arithmetic(text, how, half, parts, each))
+        return by_halves(text, kind, values, lambda half, each: arithmetic(text, how, half, modifiers, each))
     if how == "copysign":
         return _with_sign(text, kind, values[1], values[0])
-    if "ftz" in parts:
+    if "ftz" in modifiers:
         values = [flushed(text, kind, value) for value in values]
     if how in ("neg", "abs"):
         return _resigned(text, how, kind, values[0])
     if how in ("min", "max"):
-        found = values[0]
+        result = values[0]
         for value in values[1:]:
-            found = _extreme(text, how, kind, parts, found, value)
-        return found
-    mode = rounding(parts)
+            result = _extreme(text, how, kind, modifiers, result, value)
+        return result
+    mode = rounding(modifiers)
     if kind in FLOATS and (mode == "rn" or how not in _TOWARDS_A_MODE):
-        found = canonical(text, kind, clamped(text, kind, _nearest(text, how, kind, values), parts))
+        result = canonical(text, kind, clamped(text, kind, _nearest(text, how, kind, values), modifiers))
     elif kind == "f64":
-        found = directed(text, how, mode, values)
+        result = directed(text, how, mode, values)
     else:
-        found = _rounded_once(text, how, kind, mode, parts, values)
-    return flushed(text, kind, found) if "ftz" in parts else found
+        result = _rounded_once(text, how, kind, mode, modifiers, values)
+    return flushed(text, kind, result) if "ftz" in modifiers else result
 
 
 def _nearest(text: Text, how: str, kind: str, values: Sequence[str]) -> str:
@@ -131,20 +131,20 @@ def _nearest(text: Text, how: str, kind: str, values: Sequence[str]) -> str:
         return text.intrinsic("fma", mine, *values)
     if how == "tanh":
         return text.call("tanhf", mine, f"{mine} {values[0]}")
-    found = text.intrinsic(_FUNCTIONS[how], mine, values[0]) if how != "rcp" else values[0]
-    return text.new(f"fdiv {mine} 1.0, {found}") if how in ("rcp", "rsqrt") else found
+    value = text.intrinsic(_FUNCTIONS[how], mine, values[0]) if how != "rcp" else values[0]
+    return text.new(f"fdiv {mine} 1.0, {value}") if how in ("rcp", "rsqrt") else value
 
 
 def _rounded_once(
-    text: Text, how: str, kind: str, mode: str, parts: Collection[str], values: Sequence[str]
+    text: Text, how: str, kind: str, mode: str, modifiers: Collection[str], values: Sequence[str]
 ) -> str:
     """Return the result in double arithmetic, rounded to odd, then to its format."""
     if how in _TOWARDS_A_MODE:
-        found = _odd(text, how, mode, [as_double(text, kind, value) for value in values])
+        result = _odd(text, how, mode, [as_double(text, kind, value) for value in values])
     else:  # an approximation
         single = _nearest(text, how, "f32", [widened(text, kind, value) for value in values])
-        found = text.new(f"fpext float {single} to double")
-    return narrowed(text, kind, clamped(text, "f64", found, parts), mode)
+        result = text.new(f"fpext float {single} to double")
+    return narrowed(text, kind, clamped(text, "f64", result, modifiers), mode)
 
 
 def _odd(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
@@ -207,11 +207,11 @@ def _with_sign(text: Text, kind: str, value: str, other: str) -> str:
     """Return a value with the sign of another."""
     mine = f"i{FORMATS[kind].width}"
     size = magnitude(text, kind, bits_of(text, kind, value))
-    found = text.new(f"or {mine} {size}, {sign(text, kind, bits_of(text, kind, other))}")
-    return of_bits(text, kind, found)
+    signed = text.new(f"or {mine} {size}, {sign(text, kind, bits_of(text, kind, other))}")
+    return of_bits(text, kind, signed)
 
 
-def _extreme(text: Text, how: str, kind: str, parts: Collection[str], a: str, b: str) -> str:
+def _extreme(text: Text, how: str, kind: str, modifiers: Collection[str], a: str, b: str) -> str:
     """Return the lesser or greater one, -0 below 0; NaN for two NaN, with `.NaN` for one, else the number.
 
     With `xorsign` and `abs` magnitudes are compared, and the result has the product's sign.
@@ -222,20 +222,20 @@ def _extreme(text: Text, how: str, kind: str, parts: Collection[str], a: str, b:
     sizes = [magnitude(text, kind, bits) for bits in (x, y)]
     x_nan, y_nan = (new(f"icmp ugt {mine} {size}, {of.beyond}") for size in sizes)
     product = sign(text, kind, new(f"xor {mine} {x}, {y}"))
-    if "abs" in parts:
+    if "abs" in modifiers:
         x, y = sizes
     orders = [_order(text, kind, bits) for bits in (x, y)]
     first = new(f"icmp {'sle' if how == 'min' else 'sge'} {mine} {orders[0]}, {orders[1]}")
-    found = new(f"select i1 {first}, {mine} {x}, {mine} {y}")
-    if "NaN" in parts:
+    chosen = new(f"select i1 {first}, {mine} {x}, {mine} {y}")
+    if "NaN" in modifiers:
         is_nan = new(f"or i1 {x_nan}, {y_nan}")
     else:
-        found = new(f"select i1 {x_nan}, {mine} {y}, {mine} {found}")
-        found = new(f"select i1 {y_nan}, {mine} {x}, {mine} {found}")
+        chosen = new(f"select i1 {x_nan}, {mine} {y}, {mine} {chosen}")
+        chosen = new(f"select i1 {y_nan}, {mine} {x}, {mine} {chosen}")
         is_nan = new(f"and i1 {x_nan}, {y_nan}")
-    if "xorsign" in parts:
-        found = new(f"or {mine} {found}, {product}")
-    return of_bits(text, kind, new(f"select i1 {is_nan}, {mine} {of.nan}, {mine} {found}"))
+    if "xorsign" in modifiers:
+        chosen = new(f"or {mine} {chosen}, {product}")
+    return of_bits(text, kind, new(f"select i1 {is_nan}, {mine} {of.nan}, {mine} {chosen}"))
 
 
 def _order(text: Text, kind: str, bits: str) -> str:
@@ -245,9 +245,9 @@ def _order(text: Text, kind: str, bits: str) -> str:
     return text.new(f"xor i{width} {bits}, {text.new(f'lshr i{width} {spread}, 1')}")
 
 
-def compared(text: Text, how: str, kind: str, parts: Collection[str], a: str, b: str) -> str:
+def compared(text: Text, how: str, kind: str, modifiers: Collection[str], a: str, b: str) -> str:
     """Return whether a comparison of PTX's, like "ltu", holds for two floats: an i1."""
-    if "ftz" in parts:
+    if "ftz" in modifiers:
         a, b = flushed(text, kind, a), flushed(text, kind, b)
     if kind not in FLOATS:
         a, b = widened(text, kind, a), widened(text, kind, b)
@@ -255,7 +255,7 @@ def compared(text: Text, how: str, kind: str, parts: Collection[str], a: str, b:
     return text.new(f"fcmp {name} {FLOATS.get(kind, 'float')} {a}, {b}")
 
 
-def compared_half(text: Text, how: str, parts: Sequence[str], a: str, b: str, half: int) -> str:
-    """Return a comparison for the lower (0) or upper (1) halves of two pairs, whose type ends `parts`."""
+def compared_half(text: Text, how: str, modifiers: Sequence[str], a: str, b: str, half: int) -> str:
+    """Return a comparison for the lower (0) or upper (1) halves of two pairs, whose type ends `modifiers`."""
     halves = [text.new(f"trunc i32 {text.new(f'lshr i32 {value}, {16 * half}')} to i16") for value in (a, b)]
-    return compared(text, how, parts[-1].removesuffix("x2"), parts, *halves)
+    return compared(text, how, modifiers[-1].removesuffix("x2"), modifiers, *halves)

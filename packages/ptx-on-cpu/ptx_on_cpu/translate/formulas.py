@@ -18,11 +18,11 @@ def computes(*names: str, of: str = "kind", into: str = "kind") -> Callable[[For
     """
 
     def register(formula: Formula) -> Formula:
-        def emitter(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-            first, *others = (_type(name, parts) for name in of.split())
+        def emitter(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+            first, *others = (_type(name, modifiers) for name in of.split())
             kinds = itertools.chain((first, *others), itertools.repeat(others[-1] if others else first))
             values = [t.get(operand, kind) for operand, kind in zip(operands[1:], kinds, strict=False)]
-            t.set(operands[0], formula(t, parts[-1], *values), _type(into, parts))
+            t.set(operands[0], formula(t, modifiers[-1], *values), _type(into, modifiers))
 
         emits(*names)(emitter)
         return formula
@@ -30,11 +30,11 @@ def computes(*names: str, of: str = "kind", into: str = "kind") -> Callable[[For
     return register
 
 
-def _type(name: str, parts: list[str]) -> str:
+def _type(name: str, modifiers: list[str]) -> str:
     """Return the type that a description of an instruction with these modifiers names."""
-    kind = parts[-1]
+    kind = modifiers[-1]
     if name == "bits":
         return f"b{width(kind)}"
-    if name == "wide" and "wide" in parts:
+    if name == "wide" and "wide" in modifiers:
         return f"{kind[0]}{2 * width(kind)}"
     return kind if name in ("kind", "wide") else name

@@ -173,7 +173,7 @@ class Translation(Operands):
         emitter = EMITTERS.get(each.name)
         if emitter is None:
             raise self.refused()
-        emitter(self, each.parts, each.operands)
+        emitter(self, each.modifiers, each.operands)
         if each.guard:
             self.text.label(f"else{self.pc}")
 
@@ -244,8 +244,8 @@ class Translation(Operands):
     def _leave(self, status: int, live: list[str], after: str, resume: Callable[[], None]) -> None:
         """Save live registers and return; called again, restore them, do `resume` and go to `after`."""
         number = len(self._resumes) + 1
-        kept = [*live, *map(_turns, self.flow.loops if self.options.counted else ())]
-        for name in kept:
+        saved = [*live, *map(_turns, self.flow.loops if self.options.counted else ())]
+        for name in saved:
             bits = width(self.function.registers[name])
             self.text.do(f"store i{bits} {self.load(name)}, ptr {self._slot(name)}")
         for name, value in {"state": number, "status": status, "pc": self.pc}.items():
@@ -253,7 +253,7 @@ class Translation(Operands):
         self.text.do("ret void")
         lines, self.text.lines = self.text.lines, [f"resume{number}:"]
         self._resumes.append("")  # keeps the number, for what `resume` may emit
-        for name in kept:
+        for name in saved:
             bits = width(self.function.registers[name])
             value = self.text.new(f"load i{bits}, ptr {self._slot(name)}")
             self.text.do(f"store i{bits} {value}, ptr {cell(name)}")
@@ -284,6 +284,7 @@ class Translation(Operands):
 
     def moment(self) -> str:
         """Return a hash of the numbers of turns of all loops around this instruction, outer ones first."""
+        # The hash is FNV-1a, with a number of turns in place of a byte.
         value = "14695981039346656037"
         for header, blocks in sorted(self.flow.loops.items(), key=lambda loop: (-len(loop[1]), loop[0])):
             if self._block in blocks:

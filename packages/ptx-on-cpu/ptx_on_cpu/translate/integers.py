@@ -17,7 +17,7 @@ _WITH_CARRY: Final = ("addc", "subc", "madc")
 @computes("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "rcp", "tanh", "copysign")
 def _floats(t: Translation, kind: str, *values: str) -> str:
     how = {"mad": "fma"}.get(t.name, t.name)
-    return floats.arithmetic(t.text, how, kind, t.parts, values)
+    return floats.arithmetic(t.text, how, kind, t.modifiers, values)
 
 
 def _arithmetic(*names: str, of: str = "kind", into: str = "kind") -> Callable[[Formula], Formula]:
@@ -53,8 +53,9 @@ def _whole(t: Translation, halves: str) -> str:
 def _added(t: Translation, how: str, bits: int, a: str, b: str) -> str:
     """Return a sum or difference: saturated, with the carry from before, or keeping it, as modifiers ask."""
     with_carry = t.name in _WITH_CARRY
-    if not with_carry and "cc" not in t.parts:
-        if "sat" in t.parts:
+    if not with_carry and "cc" not in t.modifiers:
+        if "sat" in t.modifiers:
+            # PTX saturates sums of s32 alone.
             return t.text.intrinsic(f"s{how}.sat", "i32", a, b)
         return t.text.new(f"{how} i{bits} {a}, {b}")
     wide = 2 * bits
@@ -63,7 +64,7 @@ def _added(t: Translation, how: str, bits: int, a: str, b: str) -> str:
     if with_carry:
         carry = t.text.resized(t.text.new("load i1, ptr %cc"), 1, wide)
         total = t.text.new(f"{how} i{wide} {total}, {carry}")
-    if "cc" in t.parts:
+    if "cc" in t.modifiers:
         over = t.text.new(f"lshr i{wide} {total}, {bits}")
         t.text.do(f"store i1 {t.text.resized(over, wide, 1)}, ptr %cc")
     return t.text.resized(total, wide, bits)
@@ -73,18 +74,18 @@ def _added(t: Translation, how: str, bits: int, a: str, b: str) -> str:
 def _multiply(t: Translation, kind: str, a: str, b: str) -> str:
     """Return the low half, the high half or the whole of a product."""
     bits, is_signed = width(kind), kind[0] == "s"
-    if "lo" in t.parts:
+    if "lo" in t.modifiers:
         return t.text.new(f"mul i{bits} {a}, {b}")
     x, y = (t.text.resized(value, bits, 2 * bits, is_signed) for value in (a, b))
     whole = t.text.new(f"mul i{2 * bits} {x}, {y}")
-    if "wide" in t.parts:
+    if "wide" in t.modifiers:
         return whole
     return t.text.resized(t.text.new(f"lshr i{2 * bits} {whole}, {bits}"), 2 * bits, bits)
 
 
 @_arithmetic("mad", "fma", "madc", of="kind kind wide", into="wide")
 def _multiply_add(t: Translation, kind: str, a: str, b: str, c: str) -> str:
-    bits = width(kind) << ("wide" in t.parts)
+    bits = width(kind) << ("wide" in t.modifiers)
     return _added(t, "add", bits, _multiply(t, kind, a, b), c)
 
 
@@ -94,7 +95,7 @@ def _multiply_24_bits(t: Translation, kind: str, a: str, b: str, *c: str) -> str
     low = (new(f"{how} i32 {new(f'shl i32 {value}, 8')}, 8") for value in (a, b))
     x, y = (t.text.resized(value, 32, 64, kind == "s32") for value in low)
     whole = new(f"mul i64 {x}, {y}")
-    value = t.text.resized(new(f"lshr i64 {whole}, {16 if 'hi' in t.parts else 0}"), 64, 32)
+    value = t.text.resized(new(f"lshr i64 {whole}, {16 if 'hi' in t.modifiers else 0}"), 64, 32)
     return _added(t, "add", 32, value, *c) if c else value
 
 
@@ -102,8 +103,10 @@ def _multiply_24_bits(t: Translation, kind: str, a: str, b: str, *c: str) -> str
 def _absolute_difference(t: Translation, kind: str, a: str, b: str, c: str) -> str:
     mine = f"i{width(kind)}"
     greater = t.text.new(f"icmp {kind[0]}gt {mine} {a}, {b}")
-    one, other = (t.text.new(f"sub {mine} {x}, {y}") for x, y in ((a, b), (b, a)))
-    return t.text.new(f"add {mine} {c}, {t.text.new(f'select i1 {greater}, {mine} {one}, {mine} {other}')}")
+    forward, backward = (t.text.new(f"sub {mine} {x}, {y}") for x, y in ((a, b), (b, a)))
+    return t.text.new(
+        f"add {mine} {c}, {t.text.new(f'select i1 {greater}, {mine} {forward}, {mine} {backward}')}"
+    )
 
 
 @_arithmetic("div", "rem")
@@ -127,13 +130,13 @@ def _least_or_greatest(t: Translation, kind: str, a: str, b: str) -> str:
     name = f"{'s' if kind[0] == 's' else 'u'}{t.name}"
     if not kind.endswith("x2"):
         value = t.text.intrinsic(name, f"i{width(kind)}", a, b)
-        return t.text.intrinsic("smax", f"i{width(kind)}", value, "0") if "relu" in t.parts else value
+        return t.text.intrinsic("smax", f"i{width(kind)}", value, "0") if "relu" in t.modifiers else value
     vectors = [f"<2 x i16> {_halves(t, value)}" for value in (a, b)]
-    found = t.text.call(f"llvm.{name}.v2i16", "<2 x i16>", *vectors)
-    if "relu" in t.parts:
+    result = t.text.call(f"llvm.{name}.v2i16", "<2 x i16>", *vectors)
+    if "relu" in t.modifiers:
         none = "<2 x i16> zeroinitializer"
-        found = t.text.call("llvm.smax.v2i16", "<2 x i16>", f"<2 x i16> {found}", none)
-    return _whole(t, found)
+        result = t.text.call("llvm.smax.v2i16", "<2 x i16>", f"<2 x i16> {result}", none)
+    return _whole(t, result)
 
 
 @_arithmetic("abs")
@@ -150,9 +153,9 @@ def _negative(t: Translation, kind: str, a: str) -> str:
 def _dot_product(t: Translation, kind: str, a: str, b: str, total: str) -> str:
     """Add products of 4 bytes with 4 bytes, or of 2 halves with 2 bytes, to the third operand."""
     count = 4 if t.name == "dp4a" else 2
-    first = 2 if "hi" in t.parts else 0
+    first = 2 if "hi" in t.modifiers else 0
     for i in range(count):
-        x = _field(t, a, i * 32 // count, 32 // count, t.parts[-2])
+        x = _field(t, a, i * 32 // count, 32 // count, t.modifiers[-2])
         y = _field(t, b, 8 * (first + i), 8, kind)
         total = t.text.new(f"add i32 {total}, {t.text.new(f'mul i32 {x}, {y}')}")
     return total

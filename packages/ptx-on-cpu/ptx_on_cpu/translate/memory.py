@@ -21,128 +21,132 @@ _ATOMIC: Final = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc",
 _NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
 
 
-def _space(t: Translation, parts: list[str], operand: str) -> str:
+def _space(t: Translation, modifiers: list[str], operand: str) -> str:
     """Return the state space of an access; parameters of inlined functions are local memory."""
-    found = next((s for p in parts if (s := p.partition("_")[0]) in _SPACES), "generic")
-    if found == "const":
+    space = next((s for p in modifiers if (s := p.partition("_")[0]) in _SPACES), "generic")
+    if space == "const":
         return "global"
-    if found == "param":
+    if space == "param":
         return "param" if _stem(operand) in t.layout.params else "frame"
-    return found
+    return space
 
 
 def _stem(operand: str) -> str:
     return _ADDRESS.match(operand.strip("[] "))[1]  # pyright: ignore[reportOptionalSubscript]
 
 
-def place(t: Translation, operand: str, parts: list[str], size: int, kind: int) -> str:
+def place(t: Translation, operand: str, modifiers: list[str], size: int, kind: int) -> str:
     """Return a pointer for an access to `[operand]`; a thread whose access is wrong ends with a fault."""
-    space = _space(t, parts, operand)
+    space = _space(t, modifiers, operand)
     address = _address(t, operand)
     if space == "frame":
         return t.text.new(f"getelementptr i8, ptr %frame, i64 {address}")
     if space == "param":
         return t.text.new(f"call ptr @host(i64 {address})")
     access = f"ptr %block, ptr %thread, ptr %frame, i64 {address}, i64 {size}, i32 {kind}, i32 {t.pc}"
-    found = t.text.new(f"call ptr @{space}_place({access})")
-    number = found[1:]
-    t.text.do(f"br i1 {t.text.new(f'icmp eq ptr {found}, null')}, label %bad.{number}, label %good.{number}")
+    pointer = t.text.new(f"call ptr @{space}_place({access})")
+    number = pointer[1:]
+    t.text.do(
+        f"br i1 {t.text.new(f'icmp eq ptr {pointer}, null')}, label %bad.{number}, label %good.{number}"
+    )
     t.text.lines += [f"bad.{number}:", "  ret void", f"good.{number}:"]
     if t.options.counted:
         t.text.do(f"call void @accessed({access}, i64 {t.moment()}, i32 {_WHICH.index(space)})")
-    return found
+    return pointer
 
 
 def _watch(
-    t: Translation, operand: str, parts: list[str], behind: int, size: int, kind: int, value: str
+    t: Translation, operand: str, modifiers: list[str], behind: int, size: int, kind: int, value: str
 ) -> None:
     """Have the watch for races look at an access `behind` the address of an operand; `value`: of 64 bits."""
-    space = _space(t, parts, operand)
+    space = _space(t, modifiers, operand)
     if not t.options.races or space not in ("global", "shared", "generic"):
         return
     address = t.text.new(f"add i64 {_address(t, operand)}, {behind}")
-    which, strength = _WHICH.index(space), _strength(parts, kind)
+    which, strength = _WHICH.index(space), _strength(modifiers, kind)
     access = f"i64 {address}, i64 {size}, i32 {strength}, i32 {t.pc}, i64 {value}, i32 {which}"
-    found = t.text.new(f"call i1 @races(ptr %block, ptr %thread, {access})")
-    number = found[1:]
-    t.text.do(f"br i1 {found}, label %race.{number}, label %alone.{number}")
+    is_race = t.text.new(f"call i1 @races(ptr %block, ptr %thread, {access})")
+    number = is_race[1:]
+    t.text.do(f"br i1 {is_race}, label %race.{number}, label %alone.{number}")
     t.text.lines += [f"race.{number}:", "  ret void", f"alone.{number}:"]
 
 
-def _strength(parts: list[str], kind: int) -> int:
+def _strength(modifiers: list[str], kind: int) -> int:
     """Return the watch's number of an access: weak or strong, of which scope, with which order."""
-    found = kind
+    strength = kind
     if kind == ATOMIC:
-        found = BLOCK_ATOMIC if "cta" in parts else ATOMIC
-    elif _volatile(parts):
-        found = STRONG_STORE if kind == STORE else STRONG_LOAD
-    acquires = ACQUIRE if {"acquire", "acq_rel"} & set(parts) else 0
-    releases = RELEASE if {"release", "acq_rel"} & set(parts) else 0
-    return found | acquires | releases
+        strength = BLOCK_ATOMIC if "cta" in modifiers else ATOMIC
+    elif _volatile(modifiers):
+        strength = STRONG_STORE if kind == STORE else STRONG_LOAD
+    acquires = ACQUIRE if {"acquire", "acq_rel"} & set(modifiers) else 0
+    releases = RELEASE if {"release", "acq_rel"} & set(modifiers) else 0
+    return strength | acquires | releases
 
 
 def _address(t: Translation, operand: str) -> str:
     inner = operand.strip("[] ")
-    found = _ADDRESS.fullmatch(inner)
-    if found is None:
+    match = _ADDRESS.fullmatch(inner)
+    if match is None:
         raise t.unsupported(f"the address {operand}")
-    value = t.get(found[1], "u64")
-    return t.text.new(f"add i64 {value}, {int(found[2], 0)}") if found[2] else value
+    value = t.get(match[1], "u64")
+    return t.text.new(f"add i64 {value}, {int(match[2], 0)}") if match[2] else value
 
 
 @emits("ld", "ldu")
-def _load(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, names = parts[-1], _elements(operands[0])
+def _load(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    kind, names = modifiers[-1], _elements(operands[0])
     size = width(kind) // 8
-    start = place(t, operands[1], parts[:-1], size * len(names), LOAD)
+    start = place(t, operands[1], modifiers[:-1], size * len(names), LOAD)
     for i, name in enumerate(names):
         at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * size}") if i else start
-        _watch(t, operands[1], parts[:-1], i * size, size, LOAD, "0")
-        value = t.text.new(f"load {_volatile(parts)}i{8 * size}, ptr {at}, align 1")
+        _watch(t, operands[1], modifiers[:-1], i * size, size, LOAD, "0")
+        value = t.text.new(f"load {_volatile(modifiers)}i{8 * size}, ptr {at}, align 1")
         t.set(name, value, kind if kind[0] == "s" else f"b{8 * size}")
 
 
 @emits("st")
-def _store(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    kind, names = parts[-1], _elements(operands[1])
+def _store(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    kind, names = modifiers[-1], _elements(operands[1])
     bits = width(kind)
-    start = place(t, operands[0], parts[:-1], bits // 8 * len(names), STORE)
+    start = place(t, operands[0], modifiers[:-1], bits // 8 * len(names), STORE)
     for i, name in enumerate(names):
         at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * bits // 8}") if i else start
         value = t.get(name, f"b{bits}")
         if t.options.races:
             wide = t.text.resized(value, bits, 64)
-            _watch(t, operands[0], parts[:-1], i * bits // 8, bits // 8, STORE, wide)
-        t.text.do(f"store {_volatile(parts)}i{bits} {value}, ptr {at}, align 1")
+            _watch(t, operands[0], modifiers[:-1], i * bits // 8, bits // 8, STORE, wide)
+        t.text.do(f"store {_volatile(modifiers)}i{bits} {value}, ptr {at}, align 1")
 
 
 def _elements(operand: str) -> list[str]:
     return [x.strip() for x in operand.strip("<>").split(",")] if operand.startswith("<") else [operand]
 
 
-def _volatile(parts: list[str]) -> str:
+def _volatile(modifiers: list[str]) -> str:
     strong = {"volatile", "relaxed", "acquire", "release", "mmio"}
-    return "volatile " if strong & set(parts) else ""
+    return "volatile " if strong & set(modifiers) else ""
 
 
 @emits("atom", "red")
-def _atomic(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    result, address, *given = operands if t.name == "atom" else ("_", *operands)
-    kind = parts[-1]
-    how = next(part for part in parts if part in _ATOMIC)
-    if width(kind) == 128 or any(part.startswith("v") and part[1:].isdigit() for part in parts):
+def _atomic(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    result, address, *values = operands if t.name == "atom" else ("_", *operands)
+    kind = modifiers[-1]
+    how = next(modifier for modifier in modifiers if modifier in _ATOMIC)
+    if width(kind) == 128 or any(
+        modifier.startswith("v") and modifier[1:].isdigit() for modifier in modifiers
+    ):
         raise t.refused()
-    pointer = place(t, address, parts[:-1], width(kind) // 8, ATOMIC)
-    _watch(t, address, parts[:-1], 0, width(kind) // 8, ATOMIC, "0")
+    pointer = place(t, address, modifiers[:-1], width(kind) // 8, ATOMIC)
+    _watch(t, address, modifiers[:-1], 0, width(kind) // 8, ATOMIC, "0")
     bits = f"i{width(kind)}"
     if how == "cas":
-        expected, new = (t.get(x, f"b{width(kind)}") for x in given[:2])
+        expected, new = (t.get(x, f"b{width(kind)}") for x in values[:2])
         pair = t.text.new(f"cmpxchg ptr {pointer}, {bits} {expected}, {bits} {new} seq_cst seq_cst")
         t.set(result, t.text.new(f"extractvalue {{{bits}, i1}} {pair}, 0"), f"b{width(kind)}")
     elif kind in _NARROW or (kind == "f32" and how != "exch"):
-        _update(t, how, kind, parts, pointer, given[0], result)
+        _update(t, how, kind, modifiers, pointer, values[0], result)
     else:
-        value = t.get(given[0], kind)
+        value = t.get(values[0], kind)
         mine = "double" if kind == "f64" else bits
         old = t.text.new(f"atomicrmw {_operation(how, kind)} ptr {pointer}, {mine} {value} seq_cst")
         t.set(result, old, kind)
@@ -158,29 +162,29 @@ def _operation(how: str, kind: str) -> str:
 
 
 def _update(
-    t: Translation, how: str, kind: str, parts: list[str], pointer: str, operand: str, result: str
+    t: Translation, how: str, kind: str, modifiers: list[str], pointer: str, operand: str, result: str
 ) -> None:
     """Update a float by compare and swap: `add` of f32 flushes subnormal numbers in global memory."""
     text, bits, number = t.text, width(kind), t.text.name()[1:]
-    given = t.get(operand, kind)
+    operand_value = t.get(operand, kind)
     seen = text.new(f"load i{bits}, ptr {pointer}")
     before = f"before.{number}"
     text.lines += [f"  br label %{before}", f"{before}:", f"  br label %again.{number}", f"again.{number}:"]
-    old = text.new(f"phi i{bits} [{seen}, %{before}], [%found.{number}, %again.{number}]")
+    old = text.new(f"phi i{bits} [{seen}, %{before}], [%current.{number}, %again.{number}]")
     value = text.new(f"bitcast i{bits} {old} to float") if kind == "f32" else old
-    new = floats.arithmetic(text, how, kind, parts, [value, given])
+    new = floats.arithmetic(text, how, kind, modifiers, [value, operand_value])
     new = text.new(f"bitcast float {new} to i{bits}") if kind == "f32" else new
     pair = text.new(f"cmpxchg ptr {pointer}, i{bits} {old}, i{bits} {new} seq_cst seq_cst")
-    text.do(f"%found.{number} = extractvalue {{i{bits}, i1}} {pair}, 0")
+    text.do(f"%current.{number} = extractvalue {{i{bits}, i1}} {pair}, 0")
     done = text.new(f"extractvalue {{i{bits}, i1}} {pair}, 1")
     text.do(f"br i1 {done}, label %done.{number}, label %again.{number}")
     text.lines.append(f"done.{number}:")
-    t.set(result, f"%found.{number}", f"b{bits}")
+    t.set(result, f"%current.{number}", f"b{bits}")
 
 
 @computes("cvta", of="u64")
 def _generic_address(t: Translation, kind: str, value: str) -> str:
-    to, space = t.parts[0] == "to", t.parts[t.parts[0] == "to"]
+    to, space = t.modifiers[0] == "to", t.modifiers[t.modifiers[0] == "to"]
     if space not in ("shared", "local"):
         return value
     return t.text.new(f"call i64 @{'from_generic' if to else f'{space}_to_generic'}(i64 {value})")
@@ -188,15 +192,15 @@ def _generic_address(t: Translation, kind: str, value: str) -> str:
 
 @computes("isspacep", of="u64", into="pred")
 def _is_in_space(t: Translation, kind: str, value: str) -> str:
-    return t.text.new(f"call i1 @is_{t.parts[0].partition('_')[0]}(i64 {value})")
+    return t.text.new(f"call i1 @is_{t.modifiers[0].partition('_')[0]}(i64 {value})")
 
 
 @emits("cp")
-def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _copy(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     """Copy from global to shared memory at once: to wait for the copy is then to do nothing."""
-    if parts[0] != "async" or "bulk" in parts or "mbarrier" in parts:
+    if modifiers[0] != "async" or "bulk" in modifiers or "mbarrier" in modifiers:
         raise t.refused()
-    if parts[1] in ("commit_group", "wait_group", "wait_all"):
+    if modifiers[1] in ("commit_group", "wait_group", "wait_all"):
         return
     size = int(operands[2])
     to = place(t, operands[0], ["shared"], size, STORE)
@@ -219,9 +223,9 @@ def _copy(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 
 
 @emits("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority")
-def _order(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _order(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     """Order accesses, as the host's processors see them, too."""
     if t.name in ("membar", "fence"):
         t.text.do("fence seq_cst")
         if t.options.races:
-            t.text.do(f"call void @fenced(ptr %block, ptr %thread, i64 {int('cta' not in parts)})")
+            t.text.do(f"call void @fenced(ptr %block, ptr %thread, i64 {int('cta' not in modifiers)})")

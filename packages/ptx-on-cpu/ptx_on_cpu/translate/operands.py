@@ -51,12 +51,12 @@ class Operands:
         self.text = Text()
         self.pc = 0
 
-    def unsupported(self, what: str) -> UnsupportedError:
+    def unsupported(self, obstacle: str) -> UnsupportedError:
         """Return the error for something that this package cannot do."""
         line = self.function.body[self.pc].line if self.pc < len(self.function.body) else ""
         place = f" (at {line})" if line else ""
         name = readable(self.function.name)
-        return UnsupportedError(f"kernel '{name}' has {what}, which cannot run on a CPU{place}")
+        return UnsupportedError(f"kernel '{name}' has {obstacle}, which cannot run on a CPU{place}")
 
     @property
     def name(self) -> str:
@@ -64,9 +64,9 @@ class Operands:
         return self.function.body[self.pc].name
 
     @property
-    def parts(self) -> list[str]:
+    def modifiers(self) -> list[str]:
         """Return the modifiers of the instruction that is being translated."""
-        return self.function.body[self.pc].parts
+        return self.function.body[self.pc].modifiers
 
     def refused(self) -> UnsupportedError:
         """Return the error for an instruction that this package cannot do."""
@@ -99,10 +99,10 @@ class Operands:
         if operand.startswith("<"):
             return self._packed(operand, bits)
         if operand in self.function.registers:
-            own = width(self.function.registers[operand])
-            return self.text.resized(self.load(operand), own, bits)
-        if found := _FLOAT.fullmatch(operand):
-            return str(int(found[1], 16))
+            register_bits = width(self.function.registers[operand])
+            return self.text.resized(self.load(operand), register_bits, bits)
+        if match := _FLOAT.fullmatch(operand):
+            return str(int(match[1], 16))
         if _NUMBER.match(operand):
             number = int(re.sub(r"[uU]$", "", operand), 0)
             return str(number & ((1 << bits) - 1)) if bits > 1 else ("true" if number else "false")
@@ -112,10 +112,10 @@ class Operands:
 
     def _packed(self, operand: str, bits: int) -> str:
         """Return the elements of a vector as one value, the first in the lowest bits."""
-        parts = [part.strip() for part in operand.strip("<>").split(",")]
-        each, total = bits // len(parts), "0"
-        for i, part in enumerate(parts):
-            wide = self.text.resized(self._bits(part, each), each, bits)
+        elements = [element.strip() for element in operand.strip("<>").split(",")]
+        each, total = bits // len(elements), "0"
+        for i, element in enumerate(elements):
+            wide = self.text.resized(self._bits(element, each), each, bits)
             total = self.text.new(f"or i{bits} {total}, {self.text.new(f'shl i{bits} {wide}, {i * each}')}")
         return total
 
@@ -127,15 +127,15 @@ class Operands:
         if kind in FLOATS:
             value = self.text.new(f"bitcast {llvm_type(kind, bits)} {value} to i{bits}")
         if operand.startswith("<"):
-            parts = [part.strip() for part in operand.strip("<>").split(",")]
-            each = bits // len(parts)
-            for i, part in enumerate(parts):
+            elements = [element.strip() for element in operand.strip("<>").split(",")]
+            each = bits // len(elements)
+            for i, element in enumerate(elements):
                 shifted = self.text.new(f"lshr i{bits} {value}, {i * each}")
-                self.set(part, self.text.resized(shifted, bits, each), f"b{each}")
+                self.set(element, self.text.resized(shifted, bits, each), f"b{each}")
             return
-        own = width(self.function.registers[operand])
-        value = self.text.resized(value, bits, own, kind.startswith("s"))
-        self.text.do(f"store i{own} {value}, ptr {cell(operand)}")
+        register_bits = width(self.function.registers[operand])
+        value = self.text.resized(value, bits, register_bits, kind.startswith("s"))
+        self.text.do(f"store i{register_bits} {value}, ptr {cell(operand)}")
 
     def load(self, register: str) -> str:
         """Return the value of a register."""

@@ -54,10 +54,10 @@ def runtime(kernel: str) -> str:
 def _pieces() -> dict[str, str]:
     """Return the text of every function of the runtime, by name."""
 
-    def number(found: re.Match[str]) -> str:
-        record, _, name = found[1].partition(".")
+    def number(field: re.Match[str]) -> str:
+        record, _, name = field[1].partition(".")
         return str(offset(_RECORDS[record], name) if name else _NUMBERS[record])
 
     text = (files("ptx_on_cpu.translate") / "runtime.ll").read_text(encoding="utf-8")
     text = re.sub(r"\{([\w.]+)\}", number, text)
-    return {found[1]: found[0] for found in _PIECE.finditer(text)}
+    return {piece[1]: piece[0] for piece in _PIECE.finditer(text)}

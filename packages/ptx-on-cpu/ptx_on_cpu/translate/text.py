@@ -62,9 +62,9 @@ class Text:
         suffix = {"float": "f32", "double": "f64"}.get(kind, kind)
         return self.call(f"llvm.{name}.{suffix}", kind, *(f"{kind} {value}" for value in values), *more)
 
-    def resized(self, value: str, given: int, wanted: int, is_signed: bool = False) -> str:
-        """Return an integer of `given` bits as one of `wanted` bits."""
-        if given == wanted:
+    def resized(self, value: str, bits: int, wanted: int, is_signed: bool = False) -> str:
+        """Return an integer of `bits` bits as one of `wanted` bits."""
+        if bits == wanted:
             return value
-        how = "trunc" if wanted < given else "sext" if is_signed else "zext"
-        return self.new(f"{how} i{given} {value} to i{wanted}")
+        how = "trunc" if wanted < bits else "sext" if is_signed else "zext"
+        return self.new(f"{how} i{bits} {value} to i{wanted}")

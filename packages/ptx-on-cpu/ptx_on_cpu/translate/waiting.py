@@ -36,9 +36,9 @@ def _meet(
     t.wait(status, meeting, resume, form=t.form(), behind=t.behind(), **noted)
 
 
-def _lanes(t: Translation, parts: list[str], operands: Sequence[str], mask: int) -> dict[str, Any]:
+def _lanes(t: Translation, modifiers: list[str], operands: Sequence[str], mask: int) -> dict[str, Any]:
     """Return which lanes meet at an instruction: its mask's, or without `.sync` all that are there."""
-    if "sync" not in parts:
+    if "sync" not in modifiers:
         return {"mask": 0, "aligned": 1}
     return {"mask": t.get(operands[mask], "b32"), "aligned": 0}
 
@@ -48,13 +48,15 @@ def _wide(t: Translation, operand: str, kind: str) -> str:
 
 
 @emits("bar", "barrier")
-def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    is_aligned = int(t.name == "bar" or "aligned" in parts)
-    how = next((part for part in parts if part in ("cluster", "warp", "sync", "red", "arrive")), "")
+def _barrier(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    is_aligned = int(t.name == "bar" or "aligned" in modifiers)
+    how = next(
+        (modifier for modifier in modifiers if modifier in ("cluster", "warp", "sync", "red", "arrive")), ""
+    )
     if how == "warp":
-        _meet(t, "warp.sync", IN_WARP, **_lanes(t, parts, operands, 0))
+        _meet(t, "warp.sync", IN_WARP, **_lanes(t, modifiers, operands, 0))
     elif how == "red":
-        operation = next(part for part in parts if part in ("and", "or", "popc"))
+        operation = next(modifier for modifier in modifiers if modifier in ("and", "or", "popc"))
         count = t.get(operands[2], "b32") if len(operands) > 3 else 0
         vote = _wide(t, operands[-1], "pred")
         noted: dict[str, Any] = {
@@ -63,7 +65,7 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
             "value": vote,
             "aligned": is_aligned,
         }
-        _meet(t, f"bar.{operation}", IN_BLOCK, operands[0], kind=parts[-1], **noted)
+        _meet(t, f"bar.{operation}", IN_BLOCK, operands[0], kind=modifiers[-1], **noted)
     elif how == "sync":
         count = t.get(operands[1], "b32") if len(operands) > 1 else 0
         _meet(t, "bar.sync", IN_BLOCK, b=t.get(operands[0], "b32"), c=count, aligned=is_aligned)
@@ -77,44 +79,44 @@ def _barrier(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
 
 
 @emits("shfl")
-def _shuffle(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _shuffle(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
     b, c = (t.get(operand, "b32") for operand in operands[2:4])
     value = _wide(t, operands[1], "b32")
-    how = next(part for part in parts if part in ("up", "down", "bfly", "idx"))
-    noted = _lanes(t, parts, operands, 4)
+    how = next(modifier for modifier in modifiers if modifier in ("up", "down", "bfly", "idx"))
+    noted = _lanes(t, modifiers, operands, 4)
     _meet(t, f"shfl.{how}", IN_WARP, result, predicate, value=value, b=b, c=c, **noted)
 
 
 @emits("vote")
-def _vote(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    value, noted = _wide(t, operands[1], "pred"), _lanes(t, parts, operands, 2)
-    how = next(part for part in parts if part in ("all", "any", "uni", "ballot"))
-    _meet(t, f"vote.{how}", IN_WARP, operands[0], kind=parts[-1], value=value, **noted)
+def _vote(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    value, noted = _wide(t, operands[1], "pred"), _lanes(t, modifiers, operands, 2)
+    how = next(modifier for modifier in modifiers if modifier in ("all", "any", "uni", "ballot"))
+    _meet(t, f"vote.{how}", IN_WARP, operands[0], kind=modifiers[-1], value=value, **noted)
 
 
 @emits("match")
-def _match(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _match(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
-    value, noted = _wide(t, operands[1], parts[-1]), _lanes(t, parts, operands, 2)
-    _meet(t, f"match.{parts[0]}", IN_WARP, result, predicate, value=value, **noted)
+    value, noted = _wide(t, operands[1], modifiers[-1]), _lanes(t, modifiers, operands, 2)
+    _meet(t, f"match.{modifiers[0]}", IN_WARP, result, predicate, value=value, **noted)
 
 
 @emits("redux")
-def _reduce(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    if parts[-1] == "f32":
+def _reduce(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    if modifiers[-1] == "f32":
         raise t.refused()
-    how = next(part for part in parts if part in ("add", "min", "max", "and", "or", "xor"))
-    value, noted = _wide(t, operands[1], parts[-1]), _lanes(t, parts, operands, 2)
+    how = next(modifier for modifier in modifiers if modifier in ("add", "min", "max", "and", "or", "xor"))
+    value, noted = _wide(t, operands[1], modifiers[-1]), _lanes(t, modifiers, operands, 2)
     _meet(t, f"redux.{how}", IN_WARP, operands[0], value=value, **noted)
 
 
 @emits("activemask")
-def _active(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
-    _meet(t, "activemask", IN_WARP, operands[0], **_lanes(t, parts, operands, 0))
+def _active(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    _meet(t, "activemask", IN_WARP, operands[0], **_lanes(t, modifiers, operands, 0))
 
 
 @emits("elect")
-def _elect(t: Translation, parts: list[str], operands: Sequence[str]) -> None:
+def _elect(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     result, _, predicate = operands[0].partition("|")
-    _meet(t, "elect", IN_WARP, result, predicate, **_lanes(t, parts, operands, 1))
+    _meet(t, "elect", IN_WARP, result, predicate, **_lanes(t, modifiers, operands, 1))

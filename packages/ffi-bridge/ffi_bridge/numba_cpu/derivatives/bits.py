@@ -86,6 +86,7 @@ class Bits:
                     self._at[i] = _Memory(access)
                     if line.opcode == "store":
                         self._note(self._integers, self._at[i])
+        # To a fixed point; `sum`, since `any` would stop at the first line with something new.
         while sum(self._follow(i, line) for i, line in enumerate(places.lines)):
             pass
 
@@ -95,30 +96,30 @@ class Bits:
         return memory
 
     def _overlapping(self, access: _Access, *where: dict[str, list[_Memory]]) -> Iterator[_Memory]:
-        for known in where:
+        for noted in where:
             for name in {x.memory for x in access.places}:
-                yield from (x for x in known[name] if x.access.overlaps(access))
+                yield from (x for x in noted[name] if x.access.overlaps(access))
 
     def _follow(self, i: int, line: Line) -> bool:
         """Add the effect of an instruction on bits; return whether something is new."""
         if i in self._at and line.opcode != "load":
-            found = self._stored(i, line)
-            return _add(self._at[i].holds, found)
+            return _add(self._at[i].holds, self._stored(i, line))
         if not line.result:
             return False
-        known = self._values[line.named(line.result)]
+        widths = self._values[line.named(line.result)]
         if i in self._at:
             access = self._at[i].access
             held = set().union(*(x.holds for x in self._overlapping(access, self._floats, self._integers)))
-            return _add(known, {x if x == access.width else _CHANGED for x in held})
+            # Read in another width, a float's bits are taken apart.
+            return _add(widths, {x if x == access.width else _CHANGED for x in held})
         if line.opcode == "bitcast" and (floats := _FLOAT.match(line.rest)):
-            return _add(known, {_WIDTHS[floats[1]]} if "%" in line.rest else set())
+            return _add(widths, {_WIDTHS[floats[1]]} if "%" in line.rest else set())
         if line.opcode in _ENDS:
             return False
-        given = self._given(line)
-        return _add(known, given if line.opcode in _HANDED_ON or not given else {_CHANGED})
+        operand_widths = self._operand_widths(line)
+        return _add(widths, operand_widths if line.opcode in _HANDED_ON or not operand_widths else {_CHANGED})
 
-    def _given(self, line: Line) -> set[int]:
+    def _operand_widths(self, line: Line) -> set[int]:
         return set().union(*(self._values.get(x, set()) for x in line.operands))
 
     def _stored(self, i: int, line: Line) -> set[int]:
@@ -140,12 +141,12 @@ class Bits:
             return _CHANGED in written.holds and any(self._overlapping(written.access, self._floats))
         if i in self._torn:
             return True
-        given = self._given(line) if line.result else set()
+        operand_widths = self._operand_widths(line) if line.result else set()
         if line.opcode in ("sitofp", "uitofp"):
-            return bool(given)
+            return bool(operand_widths)
         if line.opcode == "bitcast":
-            return _CHANGED in given and bool(_FLOAT.search(line.rest.rpartition(" to ")[2]))
-        return line.opcode == "call" and bool(given) and bool(_RETURNS_FLOAT.match(line.rest))
+            return _CHANGED in operand_widths and bool(_FLOAT.search(line.rest.rpartition(" to ")[2]))
+        return line.opcode == "call" and bool(operand_widths) and bool(_RETURNS_FLOAT.match(line.rest))
 
     def copies(self, function: str) -> set[str]:
         """Return the loads of integers in a function that copy floats, by name."""
@@ -172,7 +173,7 @@ class Bits:
         }
 
 
-def _add(known: set[int], more: set[int]) -> bool:
-    before = len(known)
-    known |= more
-    return len(known) != before
+def _add(widths: set[int], more: set[int]) -> bool:
+    before = len(widths)
+    widths |= more
+    return len(widths) != before

@@ -38,13 +38,13 @@ class DifferentiableKernel(NumbaKernel):
 
     is_lowered_in_place: ClassVar[bool] = True
 
-    _known: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
+    _derivatives: dict[object, Derivative] = field(default_factory=dict, init=False, repr=False)
 
     def lower(
         self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]
     ) -> Sequence[Any]:
-        found = results_left(ctx, _call_of(self, call.outs, call.levels, call.options.constants, operands))
-        return rule(ctx, *operands) if found is None else found
+        results = results_left(ctx, _call_of(self, call.outs, call.levels, call.options.constants, operands))
+        return rule(ctx, *operands) if results is None else results
 
     def jvp(
         self, ins: Sequence[Any], tangents: Sequence[Any], call: NativeCall
@@ -73,13 +73,13 @@ class DifferentiableKernel(NumbaKernel):
     ) -> Derivative:
         """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
         key = (mode, tuple(ins), tuple(outs), constants, compared := debug.is_on())
-        if key not in self._known:
+        if key not in self._derivatives:
             buffers = self._buffers(ins, outs)
             kernel = placeholder(f"{self.name}_{mode.symbol}", buffers, mode, compared)
             parameters = Parameters(kernel.py_func, (), ())
-            own = kernel, parameters, self, mode, buffers, constants, compared
-            self._known[key] = Derivative(None, (), *own, outside=self.outside)
-        return self._known[key]
+            fields = kernel, parameters, self, mode, buffers, constants, compared
+            self._derivatives[key] = Derivative(None, (), *fields, outside=self.outside)
+        return self._derivatives[key]
 
     def _buffers(self, ins: Sequence[Any], outs: Sequence[Any]) -> tuple[Buffer, ...]:
         names, count = self.buffer_names(len(ins), len(outs)), len(ins)
@@ -125,13 +125,12 @@ class Derivative(NumbaKernel):
         return self.primal.dispatcher, self.dispatcher, self.buffers, self.constants
 
     def to_compile(self, arguments: Sequence[types.Type]) -> Any:
-        given = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
-        kinds = [self._in_primal(buffer, given[buffer.name]) for buffer in self.buffers]
+        kinds_by_name = dict(zip(inspect.signature(self.function).parameters, arguments, strict=True))
+        kinds = [self._in_primal(buffer, kinds_by_name[buffer.name]) for buffer in self.buffers]
         constants = tuple((name, Constant(x)) for name, x in self.constants)
         whole = self.primal.parameters.arguments(kinds, constants)
         primal = specialised(self.primal.dispatcher, **dict(self.constants))
-        found = kinds, whole, self.is_compared
-        return to_compile(self.dispatcher, primal, self.buffers, self.mode, *found)
+        return to_compile(self.dispatcher, primal, self.buffers, self.mode, kinds, whole, self.is_compared)
 
     def lower(
         self, rule: Callable[..., Sequence[Any]], ctx: Any, call: NativeCall, operands: Sequence[Any]

@@ -31,20 +31,21 @@ def comparison(buffers: Sequence[Buffer], mode: Mode) -> list[str]:
             ("seed0__", "ahead__", outputs),
             ("seed0__", "behind__", outputs),
         ]
-        given = (" + ".join(f"_product_({a}{x}, {b}{x})" for x in names) for a, b, names in sums)
-        checks = [f"_compare_sums_({', '.join(given)}, step, epsilon)"]
+        totals = (" + ".join(f"_product_({a}{x}, {b}{x})" for x in names) for a, b, names in sums)
+        checks = [f"_compare_sums_({', '.join(totals)}, step, epsilon)"]
     return [
         *(f"way__{x} = {way}" for x, way in ways.items()),
         f"epsilon = {_largest('_epsilon_', [*inputs, *outputs])}",
         f"scale = {_largest('_size_', inputs)} / {_largest('_size_', [f'way__{x}' for x in inputs])}",
+        # Of a central difference, the step at which rounding weighs as much as curvature.
         "step = epsilon ** (1 / 3) * max(scale, 1e-3)",
         *(line for x in buffers if x.is_output for line in _beside(x, inputs)),
-        "known = True",
+        "is_known = True",
         "try:",
         *(f"    {_call(buffers, inputs, side)}" for side in _SIDES),
         "except Exception:",
-        "    known = False",
-        "if known:",
+        "    is_known = False",
+        "if is_known:",
         *(f"    {check}" for check in checks),
         *(_against_forward(buffers, inputs, outputs) if mode.opens == "in" else ()),
     ]
@@ -80,15 +81,15 @@ def _beside(output: Buffer, moved: Sequence[str]) -> list[str]:
 
 def _call(buffers: Sequence[Buffer], moved: Sequence[str], side: str) -> str:
     shared = {x.begins: x.name for x in buffers if x.begins}
-    given = []
+    arguments = []
     for x in buffers:
         value = x.name
         if x.is_output or x.name in shared:
             value = f"{side}__{shared.get(x.name, x.name)}"
         elif x.name in moved:
             value = _step_of(x.name, side)
-        given.append(f"{x.name}={value}{'[()]' if x.is_number else ''}")
-    return f"_kernel_({', '.join(given)})"
+        arguments.append(f"{x.name}={value}{'[()]' if x.is_number else ''}")
+    return f"_kernel_({', '.join(arguments)})"
 
 
 def _step_of(name: str, side: str) -> str:
@@ -110,10 +111,10 @@ def _moved(x: Any, way: Any, step: Any) -> Any:
 @numba.njit
 def _size(x: Any) -> float:
     """Return the largest magnitude of an element."""
-    found = 0.0
+    largest = 0.0
     for element in x.reshape(x.size):
-        found = max(found, abs(np.float64(element)))  # not np.max: a NaN is passed over
-    return found
+        largest = max(largest, abs(np.float64(element)))  # not np.max: a NaN is passed over
+    return largest
 
 
 @numba.njit
@@ -130,28 +131,30 @@ def _product(x: Any, y: Any) -> Any:
 
 
 @numba.njit
-def _compare(found: float, expected: float, tolerance: float) -> None:
-    if np.isfinite(found) and np.isfinite(expected) and abs(found - expected) > tolerance:
+def _compare(actual: float, expected: float, tolerance: float) -> None:
+    if np.isfinite(actual) and np.isfinite(expected) and abs(actual - expected) > tolerance:
         raise AssertionError(
-            "its derivative is not what differences of it say, or these inputs are at a kink", found, expected
+            "its derivative is not what differences of it say, or these inputs are at a kink",
+            actual,
+            expected,
         )
 
 
 @numba.njit
-def _compare_each(found: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
+def _compare_each(tangents: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
     """Compare tangents with differences of outputs."""
-    dots, a, b = found.reshape(found.size), ahead.reshape(found.size), behind.reshape(found.size)
+    dots, a, b = tangents.reshape(tangents.size), ahead.reshape(tangents.size), behind.reshape(tangents.size)
     noise = 10 * epsilon * max(_size(ahead), _size(behind)) / step
-    allowed = noise + TOLERANCE * _size(found)
-    for i in range(found.size):
+    allowed = noise + TOLERANCE * _size(tangents)
+    for i in range(tangents.size):
         _compare(np.float64(dots[i]), (np.float64(a[i]) - np.float64(b[i])) / (2 * step), allowed)
 
 
 @numba.njit
-def _compare_sums(found: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
+def _compare_sums(slope: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
     """Compare a cotangent along a direction with the difference of the weighed outputs."""
     noise = 10 * epsilon * max(ahead[1], behind[1]) / step
-    _compare(found[0], (ahead[0] - behind[0]) / (2 * step), noise + TOLERANCE * found[1])
+    _compare(slope[0], (ahead[0] - behind[0]) / (2 * step), noise + TOLERANCE * slope[1])
 
 
 @numba.njit

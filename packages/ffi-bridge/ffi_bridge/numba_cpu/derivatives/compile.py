@@ -14,7 +14,7 @@ from numba import types
 
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.identity.callees import compiled_apart
-from ffi_bridge.identity.fingerprint import compiled_parts
+from ffi_bridge.identity.fingerprint import compiled_callees
 from ffi_bridge.numba_cpu.compiler import Compiler, with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
@@ -95,14 +95,14 @@ def to_compile(
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
 
     def made(mode: Mode) -> tuple[str, str]:
-        found = _differentiated(name, text, function, slots, mode, refuse)
-        if ADDRESS in found:  # of the texts of exceptions, there are none by now
+        derivative = _differentiated(name, text, function, slots, mode, refuse)
+        if ADDRESS in derivative:  # of the texts of exceptions, there are none by now
             refuse([_BY_ADDRESS])
-        found = from_enzyme(found)
-        _parse(name, found)
-        digest = hashlib.blake2b(found.encode(), digest_size=8).hexdigest()
+        derivative = from_enzyme(derivative)
+        _parse(name, derivative)
+        digest = hashlib.blake2b(derivative.encode(), digest_size=8).hexdigest()
         called = target_name(kernel.__name__, "enzyme", digest)
-        return called, released_at_the_end(found, called)
+        return called, released_at_the_end(derivative, called)
 
     functions = {"_derivative_": made(mode)}
     if compared and mode == REVERSE:
@@ -155,7 +155,7 @@ def _text(primal: Any, arguments: Sequence[types.Type], with_lines: bool = False
             primal.py_func
         )
     pipeline = with_constants(pipeline_of(serial))
-    every = [serial, *compiled_parts(serial.py_func)]
+    every = [serial, *compiled_callees(serial.py_func)]
     lines = debug_information(every) if with_lines else contextlib.nullcontext()
     with compiled_apart(serial), unoptimised(), typed_copies(), plain_indices(), lines:
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
@@ -194,8 +194,8 @@ def _refuse(kernel: str, lines: Callable[[], Lines], unknown: Sequence[str]) -> 
         (hint for pattern, hint in _HINTS.items() if re.search(pattern, " ".join(unknown))),
         "write it with functions that have derivatives",
     )
-    known = lines()
-    places = dict.fromkeys(filter(None, (known.first(*_how_to_find(x)) for x in unknown)))
+    source_lines = lines()
+    places = dict.fromkeys(filter(None, (source_lines.first(*_how_to_find(x)) for x in unknown)))
     raise MissingRuleError(
         f"kernel '{kernel}' has no derivative by Enzyme{''.join(f', at {x}' for x in places)}: it uses "
         f"{', '.join(unknown)}; {hint}, or give the kernel a rule: jax.custom_jvp, jax.custom_vjp, or an "

@@ -69,6 +69,7 @@ def _update(self: Any, loop_indices: Sequence[Any], name: Any) -> None:
     builder = self.array.builder
     inner = loop_indices[len(loop_indices) - len(self.indices) :]
     for index, place, extent in zip(inner, self.indices, self.array.shape, strict=True):
+        # An axis of extent 1 is read at 0 all along: times 0, not by a branch.
         step = builder.zext(builder.icmp_unsigned(">", extent, extent.type(1)), extent.type)
         builder.store(builder.mul(index, step), place)
 
@@ -87,12 +88,13 @@ def _by_horner(other: Callable[..., Any]) -> Callable[..., Any]:
         wraparound: bool = False,
         boundscheck: bool = False,
     ) -> Any:
+        # Numba's function knows other layouts, and checks bounds.
         if layout != "C" or len(inds) < 2 or boundscheck:
             return other(context, builder, data, shape, strides, layout, inds, wraparound, boundscheck)
-        found = [_wrapped(builder, x, n) if wraparound else x for x, n in zip(inds, shape, strict=False)]
-        found += [inds[0].type(0)] * (len(shape) - len(found))  # a row begins at its first element
-        place = found[0]
-        for index, extent in zip(found[1:], shape[1:], strict=True):
+        indices = [_wrapped(builder, x, n) if wraparound else x for x, n in zip(inds, shape, strict=False)]
+        indices += [inds[0].type(0)] * (len(shape) - len(indices))  # a row begins at its first element
+        place = indices[0]
+        for index, extent in zip(indices[1:], shape[1:], strict=True):
             place = builder.add(builder.mul(place, extent), index)
         return builder.gep(data, [place])
 

@@ -66,8 +66,8 @@ def entry_text(kernel: str, slots: Sequence[Slot], mode: Mode, at_run_time: bool
     """
     options = ["i32 %runtime_activity"] if at_run_time else []
     flags = [f"@{flag} = external global i32" for flag in _FLAGS]
-    parts = [_primal(kernel, slots), *_first(slots, mode, options), _entry(slots, mode, options)]
-    return "\n".join([_DECLARED, *flags, *parts])
+    functions = [_primal(kernel, slots), *_first(slots, mode, options), _entry(slots, mode, options)]
+    return "\n".join([_DECLARED, *flags, *functions])
 
 
 def _extents(slots: Sequence[Slot]) -> list[str]:
@@ -79,32 +79,32 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
 
     An output that begins as an input is a buffer of its own, copied at the end.
     """
-    before, after, given = [], [], ["ptr %ret", "ptr %exc"]
+    before, after, arguments = [], [], ["ptr %ret", "ptr %exc"]
     shared = {slot.begins: i for i, slot in enumerate(slots) if slot.begins is not None}
     for i, slot in enumerate(slots):
         before += _size(i, slot)
         if slot.begins is not None:
-            before.append(f"  %own{i} = call {_kind(slot)} ptr @malloc(i64 %bytes{i})")
-            before.append(_copy(f"%own{i}", f"%b{slot.begins}", f"%bytes{i}"))
-            after += [_copy(f"%b{i}", f"%own{i}", f"%bytes{i}"), f"  call void @free(ptr %own{i})"]
+            before.append(f"  %copy{i} = call {_kind(slot)} ptr @malloc(i64 %bytes{i})")
+            before.append(_copy(f"%copy{i}", f"%b{slot.begins}", f"%bytes{i}"))
+            after += [_copy(f"%b{i}", f"%copy{i}", f"%bytes{i}"), f"  call void @free(ptr %copy{i})"]
     for i, slot in enumerate(slots):
-        own = i if slot.begins is not None else shared.get(i)
-        data = f"%b{i}" if own is None else f"%own{own}"
+        copied = i if slot.begins is not None else shared.get(i)
+        data = f"%b{i}" if copied is None else f"%copy{copied}"
         if slot.passed:
             before.append(f"  %value{i} = load {slot.passed}, ptr {data}")
-            given.append(f"{slot.passed} %value{i}")
+            arguments.append(f"{slot.passed} %value{i}")
         else:
             shape, strides = ([f"i64 %{x}{i}_{axis}" for axis in range(slot.ndim)] for x in "ns")
             item = f"i64 {slot.dtype.itemsize}"
-            given += ["ptr null", "ptr null", f"i64 %size{i}", item, f"ptr {data}", *shape, *strides]
+            arguments += ["ptr null", "ptr null", f"i64 %size{i}", item, f"ptr {data}", *shape, *strides]
     return "\n".join(
         [
             f"define internal void @primal({_parameters(slots, 'noalias noundef')}) noimplicitfloat {{",
             "  %ret = alloca ptr",
             "  %exc = alloca ptr",
             *before,
-            f'  %found = call i32 @"{kernel}"({", ".join(given)})',
-            "  store i32 %found, ptr %status",
+            f'  %returned = call i32 @"{kernel}"({", ".join(arguments)})',
+            "  store i32 %returned, ptr %status",
             *after,
             "  ret void",
             "}",
@@ -114,13 +114,13 @@ def _primal(kernel: str, slots: Sequence[Slot]) -> str:
 
 def _parameters(slots: Sequence[Slot], marks: str, of_active: str = "b") -> str:
     """Return the parameters of a function of addresses and extents; `of_active`: the buffers of one."""
-    given = [
+    buffers = [
         f"ptr {marks} {_kind(slot)} %{x}{i}"
         for i, slot in enumerate(slots)
         for x in (of_active if slot.is_active else "b")
     ]
     extents = [f'i64 "enzyme_type"="{{[-1]:Integer}}" {x}' for x in _extents(slots)]
-    return ", ".join(["ptr %status", *given, *extents])
+    return ", ".join(["ptr %status", *buffers, *extents])
 
 
 def _kind(slot: Slot) -> str:
@@ -132,6 +132,7 @@ def _size(i: int, slot: Slot) -> list[str]:
     """Return lines that compute the strides of a buffer, its number of elements and its bytes."""
     lines, items, stride = [], "1", str(slot.dtype.itemsize)
     for axis in reversed(range(slot.ndim)):
+        # `add x, 0` gives a name to what may be a constant.
         lines.append(f"  %s{i}_{axis} = add i64 {stride}, 0")
         lines.append(f"  %p{i}_{axis} = mul i64 {items}, %n{i}_{axis}")
         lines.append(f"  %q{i}_{axis} = mul i64 {stride}, %n{i}_{axis}")
@@ -159,11 +160,13 @@ def _first(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> list[st
 def _differentiate(mode: Mode, slots: Sequence[Slot], options: Sequence[str]) -> list[str]:
     """Return the call by which Enzyme makes the first derivative of `primal`."""
     kind = "fwddiff" if mode.opens == "out" else "autodiff"
-    given = [*options, "i32 %const", "ptr %status"]
+    arguments = [*options, "i32 %const", "ptr %status"]
     for i, slot in enumerate(slots):
-        given += ["i32 %dup", f"ptr %b{i}", f"ptr %d{i}"] if slot.is_active else ["i32 %const", f"ptr %b{i}"]
-    given += chain.from_iterable(("i32 %const", f"i64 {x}") for x in _extents(slots))
-    return [f"  call void (...) @__enzyme_{kind}.first(ptr @primal, {', '.join(given)})"]
+        arguments += (
+            ["i32 %dup", f"ptr %b{i}", f"ptr %d{i}"] if slot.is_active else ["i32 %const", f"ptr %b{i}"]
+        )
+    arguments += chain.from_iterable(("i32 %const", f"i64 {x}") for x in _extents(slots))
+    return [f"  call void (...) @__enzyme_{kind}.first(ptr @primal, {', '.join(arguments)})"]
 
 
 def _loaded() -> list[str]:
@@ -183,6 +186,7 @@ def _entry(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> str:
     read("%status", "ptr")
     read("%careful", "i64")
     for i, slot in enumerate(slots):
+        # A buffer, its tangent, and at order 2 the tangents of both.
         for name in ("b", "d", "b.t", "d.t")[: 2**mode.order if slot.is_active else 1]:
             read(f"%{name}{i}", "ptr")
     for x in _extents(slots):
@@ -199,14 +203,14 @@ def _entry(slots: Sequence[Slot], mode: Mode, options: Sequence[str]) -> str:
             *_differentiate(mode, slots, [_CAREFUL, *options]),
         ]
     else:
-        given = [_CAREFUL, *options, "i32 %const", "ptr %status"]
+        arguments = [_CAREFUL, *options, "i32 %const", "ptr %status"]
         for i, slot in enumerate(slots):
             if slot.is_active:
-                given += [f"i32 %dup, ptr %{x}{i}, ptr %{x}.t{i}" for x in "bd"]
+                arguments += [f"i32 %dup, ptr %{x}{i}, ptr %{x}.t{i}" for x in "bd"]
             else:
-                given += [f"i32 %const, ptr %b{i}"]
-        given += [f"i32 %const, i64 {x}" for x in _extents(slots)]
-        lines.append(f"  call void (...) @__enzyme_fwddiff.second(ptr @first, {', '.join(given)})")
+                arguments += [f"i32 %const, ptr %b{i}"]
+        arguments += [f"i32 %const, i64 {x}" for x in _extents(slots)]
+        lines.append(f"  call void (...) @__enzyme_fwddiff.second(ptr @first, {', '.join(arguments)})")
     unused = "ptr %results, ptr %options, ptr %parameters"
     return "\n".join(
         [

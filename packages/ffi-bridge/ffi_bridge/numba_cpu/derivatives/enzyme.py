@@ -45,9 +45,9 @@ def debug_information(dispatchers: Sequence[Any]) -> Generator[None]:
         with warnings.catch_warnings(action="ignore"):
             yield
     finally:
-        for x, kept in zip(options, before, strict=True):
+        for x, settings in zip(options, before, strict=True):
             x.clear()
-            x.update(kept)
+            x.update(settings)
 
 
 class Lines:
@@ -87,8 +87,8 @@ class Lines:
                 yield from self._search(inside, place, wanted, seen)
 
     def _place(self, instruction: str) -> tuple[str, int] | None:
-        found = _AT.search(instruction)
-        node = self._nodes.get(found[1], {}) if found else {}
+        mark = _AT.search(instruction)
+        node = self._nodes.get(mark[1], {}) if mark else {}
         line, scope = int(node.get("line", 0)), self._nodes.get(node.get("scope", ""), {})
         file = self._nodes.get(scope.get("file", ""), {})
         path = os.path.join(file.get("directory", ""), file.get("filename", ""))
@@ -114,7 +114,7 @@ def differentiated(text: str, kernel: str) -> str:
         file = Path(folder) / "kernel.ll"
         file.write_text(text)
         run = _run(file)
-        found = file.read_text()
+        derivative = file.read_text()
     undecided = bool(_UNDECIDED.search(run.stderr))
     if undecided or run.returncode or "Enzyme: " in run.stderr:
         raise (NotDecided if undecided else MissingRuleError)(
@@ -122,10 +122,11 @@ def differentiated(text: str, kernel: str) -> str:
             "write the kernel without that, or give it a rule: jax.custom_jvp, jax.custom_vjp, or an "
             "XLACustomKernel with a reference"
         )
-    return found
+    return derivative
 
 
 def _run(file: Path) -> subprocess.CompletedProcess[str]:
+    # -I: PYTHONPATH and the current folder are for this Python, not for that one.
     command = [python(), "-I", str(_CHILD), str(file)]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -155,9 +156,9 @@ def _reason(run: subprocess.CompletedProcess[str]) -> str:
         return f"it uses {BY_ADDRESS}"
     if "Illegal updateAnalysis" in run.stderr:
         return f"it uses {OF_OTHER_TYPES}"
-    found = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
-    if found is not None:
-        return found[found.lastindex or 0].strip()[:300]
+    problem = _PROBLEM.search(run.stderr) or _OTHER.search(run.stderr)
+    if problem is not None:
+        return problem[problem.lastindex or 0].strip()[:300]
     return (
         f"it ended with signal {-run.returncode}" if run.returncode < 0 else f"it ended with {run.returncode}"
     )

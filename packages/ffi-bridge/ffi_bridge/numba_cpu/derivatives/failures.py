@@ -14,7 +14,7 @@ _DECLARED: Final = f"""
 declare void @{NAME}(i1) nounwind memory(inaccessiblemem: readwrite) "enzyme_inactive"
 """
 _OF_NUMBA: Final = re.compile(
-    r"^define (?P<head>[^\n]*%excinfo\b[^\n]*?)(?P<known> #\d+)? \{\n(?P<body>.*?)^\}\n", re.M | re.S
+    r"^define (?P<head>[^\n]*%excinfo\b[^\n]*?)(?P<marks> #\d+)? \{\n(?P<body>.*?)^\}\n", re.M | re.S
 )
 _BLOCK: Final = re.compile(r'^(?=(?:"[^"\n]+"|[\w.$-]+):)', re.M)
 _QUOTE: Final = '"'
@@ -50,19 +50,23 @@ def leaving(text: str) -> str:
 def _without_ways_out(function: re.Match[str]) -> str:
     body = _NO_TRY.sub(r"\g<before>  br label \g<fails>", function["body"])
     blocks = _with_returns({x.partition(":")[0]: x for x in _BLOCK.split(body) if x})
-    failing = _failing(blocks, function["known"] is None)
-    kept = {name: _checked(name, block, failing) for name, block in blocks.items() if name not in failing}
-    if kept and not failing.intersection(x for block in kept.values() for x in _TARGET.findall(block)):
-        blocks = kept
+    failing = _failing(blocks, function["marks"] is None)
+    remaining = {
+        name: _checked(name, block, failing) for name, block in blocks.items() if name not in failing
+    }
+    if remaining and not failing.intersection(
+        x for block in remaining.values() for x in _TARGET.findall(block)
+    ):
+        blocks = remaining
     return f"define {function['head']} {{\n{''.join(blocks.values())}}}\n"
 
 
 def _with_returns(blocks: dict[str, str]) -> dict[str, str]:
     """Return the blocks of a function where each way out has a separate return."""
-    found = next((x for x in map(_RETURN.match, blocks.values()) if x), None)
-    if found is None:
+    common = next((x for x in map(_RETURN.match, blocks.values()) if x), None)
+    if common is None:
         return blocks
-    end, ways = found["label"], {block: status for status, block in _WAY.findall(found["ways"])}
+    end, ways = common["label"], {block: status for status, block in _WAY.findall(common["ways"])}
     goes = re.compile(rf"^ *br label %{re.escape(end)}$", re.M)
     if not all(goes.search(blocks[x]) for x in ways):
         return blocks

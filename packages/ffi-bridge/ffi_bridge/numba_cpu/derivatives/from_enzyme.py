@@ -22,7 +22,7 @@ from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import OPAQUE, declared_once,
 _NAME: Final = r"%(?:\"[^\"]*\"|[\w.$-]+)"
 _LINE: Final = re.compile(rf"^ *({_NAME}) = (.*)$", re.M)
 _QUESTION: Final = re.compile(
-    rf"^(?P<found> *{_NAME} = )icmp (?P<how>eq|ne) ptr (?P<one>{_NAME}), (?P<other>{_NAME})$", re.M
+    rf"^(?P<result> *{_NAME} = )icmp (?P<relation>eq|ne) ptr (?P<left>{_NAME}), (?P<right>{_NAME})$", re.M
 )
 _PARAMETER: Final = re.compile(rf"({_NAME})(?=[,)])")
 _ALLOCATED: Final = re.compile(r"[^@]*@[mc]alloc\(")
@@ -53,7 +53,7 @@ def decided(function: str) -> str:
         return name in parameters or bool(_ALLOCATED.match(lines.get(name, "")))
 
     def answer(question: re.Match[str]) -> str:
-        sides = [memory(question[x], set()) for x in ("one", "other")]
+        sides = [memory(question[x], set()) for x in ("left", "right")]
         # Enzyme's names of tangents end in '; a null pointer leads nowhere.
         are_given = [any(x in parameters and not x.endswith("'\"") for x in side) for side in sides]
         if (
@@ -63,7 +63,7 @@ def decided(function: str) -> str:
             or not all(map(is_known, sides[0] | sides[1]))
         ):
             return question[0]
-        return f"{question['found']}icmp {question['how']} i1 true, false"
+        return f"{question['result']}icmp {question['relation']} i1 true, false"
 
     return f"{head}\n{_QUESTION.sub(answer, body)}"
 
@@ -84,10 +84,10 @@ def released_at_the_end(text: str, name: str) -> str:
 
     Each function of the module gets the arena as its first argument.
     """
-    own = {found[1] for found in _DEFINED.finditer(text)} - {"entry"}
+    functions = {match[1] for match in _DEFINED.finditer(text)} - {"entry"}
     text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %.arena) {", _DECLARED.sub("", text))
     text = _ALLOCATES.sub(r"@arena_\1(", text).replace(f"@{failures.NAME}(", "@arena_leave_if(")
-    for called in [*map(re.escape, own), r"arena_(?:malloc|calloc|realloc|free|leave_if)"]:
+    for called in [*map(re.escape, functions), r"arena_(?:malloc|calloc|realloc|free|leave_if)"]:
         text = re.sub(rf"(@{called}\()(?=(\)?))", lambda x: f"{x[1]}ptr %.arena{'' if x[2] else ', '}", text)
     return text + _ARENA.replace("$name", name)
 
@@ -119,13 +119,15 @@ _FIRST: Final = re.compile(
 def from_enzyme(text: str) -> str:
     """Return the text of a newer LLVM in the terms of Numba's."""
     text = re.sub(r"^(attributes #[0-9]+ = |!).*\n", "", without_marks(text), flags=re.M)
+    # What the marks refer to has just been left out.
     text = re.sub(r", !tbaa ![0-9]+", "", text)
+    # An older LLVM knows these flags of arithmetic, and not of conversions.
     text = re.sub(r"(?<=itofp)( (fast|nnan|ninf|nsz|arcp|contract|afn|reassoc))+(?= )", "", text)
     text = re.sub(r" #[0-9]+", "", text)
     text = _FIRST.sub(_first, text)
     # The slope of sqrt is 0 at 0, and not at NaN, which Enzyme's comparison takes for 0, too.
     text = text.replace(" fcmp fast ueq ", " fcmp oeq ").replace(" fcmp fast one ", " fcmp une ")
-    added = "".join(_sincos(*found.groups()) for found in _SINCOS.finditer(text))
+    added = "".join(_sincos(*match.groups()) for match in _SINCOS.finditer(text))
     added += _OPAQUE_DEFINED
     text = _SINCOS.sub("", text).replace("@llvm.sincos.", "@sincos.")
     text = re.sub(rf"^declare [^\n]*@({OPAQUE}|ffi_bridge_keep)\(.*\n", "", text, flags=re.M)
@@ -143,15 +145,15 @@ def _with_older_numbers(line: str) -> str:
     """Return a line with each number as the digits of a double, which every LLVM reads for a float, too."""
     kind = "double"
 
-    def older(found: re.Match[str]) -> str:
+    def older(token: re.Match[str]) -> str:
         nonlocal kind
-        if found["type"]:
-            kind = found["type"]
-            return found[0]
-        if found["bits"]:
-            (value,) = struct.unpack(_FORMATS[kind], bytes.fromhex(found["bits"]))
+        if token["type"]:
+            kind = token["type"]
+            return token[0]
+        if token["bits"]:
+            (value,) = struct.unpack(_FORMATS[kind], bytes.fromhex(token["bits"]))
         else:
-            value = float((found["decimal"] or found["name"]).replace("qnan", "nan"))
+            value = float((token["decimal"] or token["name"]).replace("qnan", "nan"))
         (rounded,) = struct.unpack(_FORMATS[kind], struct.pack(_FORMATS[kind], value))
         return f"0x{struct.pack('>d', rounded).hex().upper()}"
 

@@ -67,21 +67,21 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
     Of order 1: its derivative. Of order 2: that, and the tangents of the buffer and of its derivative.
     """
     side = "out" if buffer.is_output else "in"
-    given = [f"seed{k}__{buffer.name}" for k, of in enumerate(mode.seeds) if of == side]
+    seeds = [f"seed{k}__{buffer.name}" for k, of in enumerate(mode.seeds) if of == side]
     if side == "out":  # Enzyme's reverse mode takes the covector apart
-        given = [f"{x}.copy()" for x in given]
+        seeds = [f"{x}.copy()" for x in seeds]
     else:
         # Enzyme takes a direction that is the input itself, in one place, for none. In the kernel's own code:
         # one that calls a function of this module is not kept on disk.
         same = "({0}.copy() if {0}.ctypes.data == {1}.ctypes.data else {0})"
-        given = [same.format(x, buffer.name) for x in given]
+        seeds = [same.format(x, buffer.name) for x in seeds]
     result = [f"result__{buffer.name}"] if mode.opens == side else []
     nothing = f"np.zeros_like({buffer.name})"
     if mode.order == 1:
-        return (*given, *result)
+        return (*seeds, *result)
     if mode.opens == "out":
-        return (nothing, nothing, *result) if side == "out" else (*given, nothing)
-    return (*given, nothing, nothing) if side == "out" else (nothing, *given, *result)
+        return (nothing, nothing, *result) if side == "out" else (*seeds, nothing)
+    return (*seeds, nothing, nothing) if side == "out" else (nothing, *seeds, *result)
 
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
@@ -118,12 +118,12 @@ def _call(context: Any, builder: Any, called: str, kinds: Any, careful: Any, val
     addresses, extents = [status], []
     for i, group in enumerate(kinds):
         inside = builder.extract_value(values, i)
-        parts = [
+        arrays = [
             array_parts(context, builder, kind, builder.extract_value(inside, k))
             for k, kind in enumerate(group)
         ]
-        addresses += [data for data, _ in parts]
-        extents += parts[0][1]
+        addresses += [data for data, _ in arrays]
+        extents += arrays[0][1]
     first, *rest = (builder.ptrtoint(x, I64) for x in addresses)
     entries = [first, careful, *rest, *extents]
     table = variable(builder, ir.Constant(ir.ArrayType(I64, len(entries)), None), "table")

@@ -150,49 +150,49 @@ def refused_in(text: str) -> list[str]:
 def _succeeds_after_a_string(function: str) -> bool:
     blocks = {x.partition(":")[0]: x for x in _BLOCK.split(function)}
     reached = {name for name, block in blocks.items() if _OF_STRINGS.search(block)}
-    found: set[str] = set()
+    visited: set[str] = set()
     while reached:
-        found |= reached
-        reached = {x for name in reached for x in _TARGET.findall(blocks[name])} - found
-    return any(_SUCCEEDS.search(blocks[name]) for name in found)
+        visited |= reached
+        reached = {x for name in reached for x in _TARGET.findall(blocks[name])} - visited
+    return any(_SUCCEEDS.search(blocks[name]) for name in visited)
 
 
 def declared_in(text: str) -> list[str]:
     """Return the names of functions that a module declares, and does not define."""
-    return [found[1].strip('"') for found in _DECLARATION.finditer(text)]
+    return [match[1].strip('"') for match in _DECLARATION.finditer(text)]
 
 
 def declared_once(text: str) -> str:
     """Leave one declaration of each function."""
     seen: set[str] = set()
 
-    def once(found: re.Match[str]) -> str:
-        known = found[1] in seen
-        seen.add(found[1])
-        return "" if known else found[0]
+    def once(declaration: re.Match[str]) -> str:
+        is_repeated = declaration[1] in seen
+        seen.add(declaration[1])
+        return "" if is_repeated else declaration[0]
 
     return _DECLARATION.sub(once, text)
 
 
-def _defined(found: re.Match[str]) -> str:
-    name = found[1].strip('"')
+def _defined(definition: re.Match[str]) -> str:
+    name = definition[1].strip('"')
     if _IN_RUNTIME.fullmatch(name) or name.startswith("nrt_atomic"):
         return ""
-    head = found[0].partition("\n")[0]
+    head = definition[0].partition("\n")[0]
     if _PYTHON.fullmatch(name):
         return f"{head}\n  ret ptr null\n}}\n"
     if (power := powers.by_llvm(name, head)) is not None:
         return power
     if _OF_ERRORS.search(name):
         return f"{head}\n  ret {'void' if ' void @' in head else 'i32 1'}\n}}\n"
-    return found[0]
+    return definition[0]
 
 
-def _declared(found: re.Match[str]) -> str:
-    name = found[1].strip('"')
+def _declared(declaration: re.Match[str]) -> str:
+    name = declaration[1].strip('"')
     if name == "PyErr_SetString":  # without the GIL
         return "define internal void @PyErr_SetString(ptr %kind, ptr %text) {\n  ret void\n}\n"
-    return "" if _IN_RUNTIME.fullmatch(name) else found[0]
+    return "" if _IN_RUNTIME.fullmatch(name) else declaration[0]
 
 
 def _builder(level: int) -> Any:

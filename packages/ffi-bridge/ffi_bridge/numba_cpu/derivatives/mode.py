@@ -51,8 +51,8 @@ class Mode(NamedTuple):
         None stands for what was left open here, which now is given.
         """
         others: list[tuple[Side, int | None]] = [(x, i) for i, x in enumerate(self.seeds) if i != seed]
-        given = sorted([*others, (self.opens, None)], key=lambda x: x[0], reverse=True)
-        return Mode(self.order, self.seeds[seed]), [place for _, place in given]
+        origins = sorted([*others, (self.opens, None)], key=lambda x: x[0], reverse=True)
+        return Mode(self.order, self.seeds[seed]), [place for _, place in origins]
 
 
 PRIMAL: Final = Mode(0, "out")  # the kernel itself

@@ -74,59 +74,62 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self.lines = list(_lines(text))
-        self.known: dict[str, set[Place]] = defaultdict(set)
+        self._places: dict[str, set[Place]] = defaultdict(set)
         self._parameters = {
-            name.replace('"', ""): _parameters(name, given) for name, given, _ in _FUNCTION.findall(text)
+            name.replace('"', ""): _parameters(name, parameters_text)
+            for name, parameters_text, _ in _FUNCTION.findall(text)
         }
         self._defined = {x.named(x.result): x for x in self.lines if x.result}
         self._stored: dict[Place, set[Place]] = defaultdict(set)
-        called = {found[1].replace('"', "") for x in self.lines if (found := _called(x))}
+        called = {match[1].replace('"', "") for x in self.lines if (match := _called(x))}
         for name, parameters in self._parameters.items():
             for x in parameters if name not in called else ():
                 self._add(x, [Place(x, 0, 0)])
+        # To a fixed point; `sum`, since `any` would stop at the first line with something new.
         while sum(map(self._followed, self.lines)):
             pass
 
     def of(self, name: str) -> set[Place]:
         """Return the places that a value may be the address of."""
-        return self.known.get(name, set()) if "%" in name else {Place(name, 0, 0)}
+        # A name without % is a global one, which is itself an address.
+        return self._places.get(name, set()) if "%" in name else {Place(name, 0, 0)}
 
     def _add(self, name: str, places: Iterable[Place]) -> bool:
-        known, before = self.known[name], len(self.known[name])
-        known.update(places)
-        for memory in {x.memory for x in known}:
-            inside = sorted(x for x in known if x.memory == memory)
+        merged, before = self._places[name], len(self._places[name])
+        merged.update(places)
+        for memory in {x.memory for x in merged}:
+            inside = sorted(x for x in merged if x.memory == memory)
             if len(inside) > _MOST:
                 first = inside[0].offset
                 steps = math.gcd(*(x.offset - first for x in inside), *(x.stride for x in inside))
-                known.difference_update(inside)
-                known.add(Place(memory, first, steps))
-        return len(known) != before
+                merged.difference_update(inside)
+                merged.add(Place(memory, first, steps))
+        return len(merged) != before
 
     def _followed(self, line: Line) -> bool:
         """Add the places that an instruction gives to addresses; return whether something is new."""
         name = line.named(line.result) if line.result else ""
         if line.opcode == "store":
-            found = _STORE.match(line.rest)
-            return bool(found) and self._store(
-                line.named(found["address"]), self.of(line.named(found["value"]))
+            match = _STORE.match(line.rest)
+            return bool(match) and self._store(
+                line.named(match["address"]), self.of(line.named(match["value"]))
             )
         if line.opcode == "call":
             return self._called(line, name)
         if line.opcode == "alloca":
             return self._add(name, [Place(name, 0, 0)])
         if line.opcode == "load":
-            found = _LOAD.match(line.rest)
-            if found is None or found["type"] not in ("ptr", "i64"):
+            match = _LOAD.match(line.rest)
+            if match is None or match["type"] not in ("ptr", "i64"):
                 return False
-            at = self.of(line.named(found["address"]))
+            at = self.of(line.named(match["address"]))
             loaded = (held for x, held in self._stored.items() if any(x.overlaps(y, 8, 8) for y in at))
             return self._add(name, set().union(*loaded))
         if line.opcode == "getelementptr":
-            return self._add(name, self._parts(line))
+            return self._add(name, self._elements(line))
         if not name or line.opcode in ("icmp", "fcmp"):
             return False
-        return self._add(name, set().union(*(self.known.get(x, set()) for x in line.operands)))
+        return self._add(name, set().union(*(self._places.get(x, set()) for x in line.operands)))
 
     def _store(self, address: str, values: set[Place]) -> bool:
         new = False
@@ -137,10 +140,10 @@ class Places:
         return new
 
     def _called(self, line: Line, name: str) -> bool:
-        found = _called(line)
-        if found is None:
+        match = _called(line)
+        if match is None:
             return False
-        called, given = found[1].replace('"', ""), found[2]
+        called, arguments = match[1].replace('"', ""), match[2]
         if _ALLOCATES.fullmatch(called):
             return self._add(name, [Place(name, 0, 0)])
         if copied := self.copied(line):
@@ -151,8 +154,10 @@ class Places:
             return self._store(to, set().union(*held))
         operands = line.operands
         if called not in self._parameters:
-            return bool(name) and self._add(name, set().union(*(self.known.get(x, set()) for x in operands)))
-        named = [line.named(x.split()[-1]) for x in _split(given)]
+            return bool(name) and self._add(
+                name, set().union(*(self._places.get(x, set()) for x in operands))
+            )
+        named = [line.named(x.split()[-1]) for x in _split(arguments)]
         new = [self._add(x, self.of(y)) for x, y in zip(self._parameters[called], named, strict=False)]
         return any(new)
 
@@ -160,15 +165,15 @@ class Places:
         """Return the addresses to and from which a call copies memory; None for any instruction else."""
         if line.opcode != "call" or not re.search(r"@(llvm\.)?mem(cpy|move)\b", line.rest):
             return None
-        found = _COPY.search(line.rest)
-        return None if found is None else (line.named(found[1]), line.named(found[2]))
+        match = _COPY.search(line.rest)
+        return None if match is None else (line.named(match[1]), line.named(match[2]))
 
-    def _parts(self, line: Line) -> Iterator[Place]:
-        found = _PART.match(line.rest)
-        if found is None:
+    def _elements(self, line: Line) -> Iterator[Place]:
+        match = _PART.match(line.rest)
+        if match is None:
             return
-        offset, stride, kind = 0, 0, found["type"]
-        for i, index in enumerate(re.findall(r", i\d+ ([^\s,]+)", found["indices"])):
+        offset, stride, kind = 0, 0, match["type"]
+        for i, index in enumerate(re.findall(r", i\d+ ([^\s,]+)", match["indices"])):
             many = _MANY.fullmatch(kind) if i else None
             if i and many is None:
                 inside, kind = list(_members(kind))[int(index)]
@@ -179,16 +184,16 @@ class Places:
                 offset += size_of(kind) * int(index)
             else:
                 stride = math.gcd(stride, size_of(kind) * self._multiple(line.named(index)))
-        for place in self.of(line.named(found["address"])):
+        for place in self.of(line.named(match["address"])):
             yield Place(place.memory, place.offset + offset, math.gcd(place.stride, stride))
 
     def _multiple(self, index: str) -> int:
         """Return of which number an index is a multiple."""
         line = self._defined.get(index)
-        found = _SCALED.match(f"{line.opcode} {line.rest}") if line else None
-        if found is None:
+        match = _SCALED.match(f"{line.opcode} {line.rest}") if line else None
+        if match is None:
             return 1
-        return 1 << int(found["by"]) if found["how"] == "shl" else int(found["by"])
+        return 1 << int(match["by"]) if match["how"] == "shl" else int(match["by"])
 
 
 def _called(line: Line) -> re.Match[str] | None:
@@ -197,30 +202,31 @@ def _called(line: Line) -> re.Match[str] | None:
 
 def _lines(text: str) -> Iterator[Line]:
     for name, _, body in _FUNCTION.findall(text):
-        for found in _LINE.finditer(body):
-            yield Line(name, found["result"] or "", found["opcode"], found["rest"])
+        for match in _LINE.finditer(body):
+            yield Line(name, match["result"] or "", match["opcode"], match["rest"])
 
 
-def _parameters(function: str, given: str) -> list[str]:
-    return [function + x.split()[-1] for x in _split(given)]
+def _parameters(function: str, text: str) -> list[str]:
+    return [function + x.split()[-1] for x in _split(text)]
 
 
 def size_of(kind: str) -> int:
     """Return how many bytes a type has."""
-    if found := _TYPE.fullmatch(kind):
-        return {"float": 4}.get(kind, 8) if found[1] is None else max(1, int(found[1]) // 8)
-    if found := _MANY.fullmatch(kind):
-        return int(found[1]) * size_of(found[2])
+    if match := _TYPE.fullmatch(kind):
+        return {"float": 4}.get(kind, 8) if match[1] is None else max(1, int(match[1]) // 8)
+    if match := _MANY.fullmatch(kind):
+        return int(match[1]) * size_of(match[2])
     members = list(_members(kind))
     end = members[-1][0] + size_of(members[-1][1]) if members else 0
+    # Rounded up, so that in an array of them the next one is aligned, too.
     return -(-end // _alignment(kind)) * _alignment(kind)
 
 
 def _alignment(kind: str) -> int:
     if _TYPE.fullmatch(kind):
         return size_of(kind)
-    if found := _MANY.fullmatch(kind):
-        return _alignment(found[2])
+    if match := _MANY.fullmatch(kind):
+        return _alignment(match[2])
     return 1 if kind.startswith("<{") else max((_alignment(x) for _, x in _members(kind)), default=1)
 
 

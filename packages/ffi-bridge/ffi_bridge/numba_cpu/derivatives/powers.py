@@ -32,9 +32,9 @@ _CONSTANT: Final = re.compile(r"(<[^>]*>|\w+) @powi\.(v?\w+)\.i64\(([^,]*), i64 
 
 def by_llvm(name: str, head: str) -> str | None:
     """Return Numba's function for powers, with the first line `head`, by LLVM's; None for any but that."""
-    if not _OF_NUMBA.fullmatch(name) or not (found := _PARAMETERS.search(head)):
+    if not _OF_NUMBA.fullmatch(name) or not (parameters := _PARAMETERS.search(head)):
         return None
-    result, of, base, bits, exponent = found.groups()
+    result, of, base, bits, exponent = parameters.groups()
     return _BY_LLVM.substitute(
         head=head,
         result=result,
@@ -61,15 +61,16 @@ def defined(text: str) -> str:
 def _product(of: str, kind: str, n: int) -> Iterator[str]:
     """Yield the function for a power that is known here: a few products, in place."""
     yield f"define internal {of} @powi.{kind}.to.{n}({of} %factor0) alwaysinline {{"
-    found = ""
+    product = ""
+    # By squaring: the lowest bit first.
     for i, bit in enumerate(reversed(f"{n:b}")):
         if i:
             yield f"  %factor{i} = fmul {of} %factor{i - 1}, %factor{i - 1}"
-        if bit == "1" and found:
-            yield f"  %found{i} = fmul {of} {found}, %factor{i}"
+        if bit == "1" and product:
+            yield f"  %product{i} = fmul {of} {product}, %factor{i}"
         if bit == "1":
-            found = f"%found{i}" if found else f"%factor{i}"
-    yield f"  ret {of} {found}"
+            product = f"%product{i}" if product else f"%factor{i}"
+    yield f"  ret {of} {product}"
     yield "}\n"
 
 

@@ -166,8 +166,11 @@ class Form:
             if not isinstance(tangents[i], ad.Zero):
                 missing = [axis for axis, has in enumerate(self.inputs[i].mapped) if not has]
                 dot = jnp.broadcast_to(jnp.expand_dims(tangents[i], missing), slope.shape)
-                own = tuple(range(len(self.sizes), slope.ndim))
-                terms.append(product(slope, dot).sum(own).reshape(*self.sizes, *out.shape).astype(out.dtype))
+                element_axes = tuple(range(len(self.sizes), slope.ndim))
+                terms.append(
+                    product(slope, dot).sum(element_axes).reshape(*self.sizes, *out.shape).astype(out.dtype)
+                )
+        # From the first one, as `sum` alone begins with a Python 0.
         return [sum(terms[1:], terms[0])] if terms else []
 
     def jvp(self, tangents: Sequence[Any]) -> list[Any]:
@@ -188,23 +191,23 @@ class Form:
                 )
             mode = Mode(self.mode.order + 1, self.mode.opens)
             terms.append(replace(self, mode=mode, seeds=(*self.seeds, moved)).value())
-        return [sum(parts[1:], parts[0]) for parts in zip(*terms, strict=True)]
+        return [sum(summands[1:], summands[0]) for summands in zip(*terms, strict=True)]
 
     def transpose(self, cotangents: Sequence[Any], ins: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the one seed that is undefined, and None for all defined operands."""
-        found = self.grouped(map(ad.is_undefined_primal, ins[len(self.inputs) :]))
-        (seed,) = (k for k, undefined in enumerate(found) if any(undefined))
+        are_undefined = self.grouped(map(ad.is_undefined_primal, ins[len(self.inputs) :]))
+        (seed,) = (k for k, undefined in enumerate(are_undefined) if any(undefined))
         everywhere = (True,) * len(self.sizes)
-        given = tuple(Operand(ad.instantiate_zeros(x), everywhere) for x in cotangents[len(self.outs) :])
+        open_seed = tuple(Operand(ad.instantiate_zeros(x), everywhere) for x in cotangents[len(self.outs) :])
         mode, places = self.mode.transposed(seed)
-        seeds = tuple(given if place is None else self.seeds[place] for place in places)
+        seeds = tuple(open_seed if place is None else self.seeds[place] for place in places)
         values = replace(self, mode=mode, seeds=seeds).value()
         whole = [
             x.sum(tuple(i for i, has in enumerate(operand.mapped) if not has))
             for x, operand in zip(values, self.seeds[seed], strict=True)
         ]
         result: list[Any] = [None] * len(self.inputs)
-        for k, undefined in enumerate(found):
+        for k, undefined in enumerate(are_undefined):
             result += [whole[i] if k == seed and is_one else None for i, is_one in enumerate(undefined)]
         return result
 
