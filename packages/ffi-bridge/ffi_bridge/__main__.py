@@ -72,6 +72,7 @@ def _devices() -> Iterator[str]:
         yield f"{device.platform}: {device.device_kind}"
     yield f"{os.cpu_count()} processors; XLA's own threads run parallel loops"
     if not _has_gpu():
+        # Set once and forgotten, it hides a GPU from JAX.
         why = "JAX_PLATFORMS is " + os.environ["JAX_PLATFORMS"] if "JAX_PLATFORMS" in os.environ else ""
         yield f"no GPU: {why or 'JAX found none; it needs an NVIDIA driver and jax[cuda12] or jax[cuda13]'}"
 
@@ -95,6 +96,7 @@ def _tried(name: str, needs: str) -> tuple[str, bool]:
         return "not tried: it needs a GPU", True
     start = time.perf_counter()
     try:
+        # Imported here, since a toolchain that is not installed must not end the report.
         right = importlib.import_module(f"ffi_bridge.self_test.{name}").run()
     except ModuleNotFoundError as error:
         return f"not tried: {error.name} is not installed", True

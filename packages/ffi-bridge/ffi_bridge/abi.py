@@ -26,6 +26,7 @@ _HEADER: Final = "xla/ffi/api/c_api.h"
 _DECLARED: Final = re.compile(r"^#define XLA_FFI_API_(?:MAJOR|MINOR) (\d+)$", re.MULTILINE)
 
 # Name of the C struct -> field -> byte offset.
+# Most structs begin with their size and a pointer to extensions, 16 bytes.
 OFFSETS: Final[dict[str, dict[str, int]]] = {
     "XLA_FFI_CallFrame": {
         "extension_start": 8,
@@ -55,6 +56,7 @@ OFFSETS: Final[dict[str, dict[str, int]]] = {
     "XLA_FFI_Api_Version": {"major_version": 16, "minor_version": 20},
 }
 
+# XLA refuses a struct whose first field is smaller than the one it knows.
 SIZES: Final[dict[str, int]] = {
     "XLA_FFI_Error_Create_Args": 32,
     "XLA_FFI_Error_Destroy_Args": 24,

@@ -42,6 +42,7 @@ def export(function: Any, **options: Any) -> Callable[..., jax.export.Exported]:
     allowed = list(options.pop("disabled_checks", ()))
 
     def exported(*args: Any, **kwargs: Any) -> jax.export.Exported:
+        # Targets are allowed by name, and only the lowered program has their names.
         names = _named_in(function.lower(*args, **kwargs).as_text())
         checks = [*allowed, *map(jax.export.DisabledSafetyCheck.custom_call, names)]
         return jax.export.export(function, disabled_checks=checks, **options)(*args, **kwargs)

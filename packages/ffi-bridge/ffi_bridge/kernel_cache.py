@@ -88,6 +88,7 @@ def load(key: str, **facts: type | tuple[type, ...]) -> Entry | None:
     except OSError as error:
         _pass_over(place, error)
         return None
+    # Nothing that JSON holds is an ellipsis: a fact that is missing has no right type.
     is_whole = all(isinstance(entry.facts.get(name, ...), kind) for name, kind in facts.items())
     return entry if is_whole else None
 
@@ -101,6 +102,7 @@ def store(key: str, entry: Entry) -> None:
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700, parents=True)
         mode = _BY_OWNER | _check_folder(place) & _READ_BY_OTHERS
+        # Asked first: that a folder may only be read is no reason for a warning.
         if os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             _write(place / (key + _SUFFIX), _packed(key, entry), mode)
             _forget_old(place)
@@ -182,6 +184,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
+    # In the same folder, since only within one file system a file is exchanged in one step.
     handle, written = tempfile.mkstemp(_PART, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -203,6 +206,7 @@ def _forget_old(place: Path) -> None:
     candidates: list[tuple[float, int, str]] = []
     with contextlib.suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
+            # Files of others may lie here, and links to anywhere.
             if entry.name.endswith((_SUFFIX, _PART)) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
                     status = entry.stat(follow_symlinks=False)

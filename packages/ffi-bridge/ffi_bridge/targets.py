@@ -162,5 +162,6 @@ def python_handler(work: Callable[[FrameReader], None], name: str | None) -> tup
             return frame.error(f"{name} raised {type(error).__name__}: {error}" if name else str(error))
         return None
 
+    # Returned as the owner: when it is collected its address is gone.
     handler = HANDLER(handle)
     return ctypes.cast(handler, ctypes.c_void_p).value or 0, handler

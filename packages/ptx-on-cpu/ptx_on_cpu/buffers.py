@@ -18,6 +18,7 @@ ADDRESS_MASK: Final = (1 << ADDRESS_BITS) - 1
 SHARED_WINDOW: Final = 0xFFFF
 LOCAL_WINDOW: Final = 0xFFFE
 PARAMETERS: Final = 1  # the number of the buffer of a launch's parameters
+# Numbers above are kept for the windows.
 MAX_BUFFERS: Final = 0xFFF0
 NUMBERINGS: Final = 8  # launches in a row in which the numbers of buffers differ
 

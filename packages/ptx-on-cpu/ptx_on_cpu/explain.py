@@ -22,6 +22,7 @@ _MEETINGS: Final = (
     records.UNLIKE,
     records.CROWDED,
 )
+# By the kinds of accesses of `races`, LOAD to STRONG_STORE.
 _STRENGTHS: Final = ("reads", "writes", "updates", "updates for its block", "reads", "writes")
 
 
@@ -92,6 +93,7 @@ def _race(failure: Failure, instructions: Sequence[Instruction], buffers: Buffer
     is_shared, _, *accesses = watch.race
     pointer = int(failure.threads[failure.threads["status"] == records.FAULT][0]["address"])
     if is_shared:
+        # The watch has an offset; as a pointer it is described like any other.
         pointer = SHARED_WINDOW << ADDRESS_BITS | pointer & ADDRESS_MASK
     lines = "".join(
         f"\n  thread {_place(rank, failure.block, 'ntid')} of block {_place(block, failure.block, 'nctaid')} "

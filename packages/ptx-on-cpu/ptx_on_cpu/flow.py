@@ -70,6 +70,7 @@ class Flow:
     def backward_edges(self) -> frozenset[tuple[int, int]]:
         """Return the edges that close a loop: to a block that a depth-first walk has not left yet."""
         edges: set[tuple[int, int]] = set()
+        # Without recursion, since a generated kernel may have thousands of blocks.
         open_, seen = {0}, {0}
         stack = [(0, iter(self.successors[0]))] if self.starts else []
         while stack:
@@ -93,6 +94,7 @@ class Flow:
         members: dict[int, set[int]] = {}
         for last, header in sorted(self.backward_edges):
             inside = members.setdefault(header, {header})
+            # All blocks from which the way back is reached without the header.
             stack = [last]
             while stack:
                 block = stack.pop()

@@ -87,6 +87,7 @@ class Kernel:
         self.static_shared = shared
         self._function, self._layout, self._variables = function, layout, tuple(variables)
         self._launches = launches
+        # Then all blocks have to be unfinished at a time.
         self._synchronises_grid = any("cudaCGSynchronize" in o for i in function.body for o in i.operands)
         self._is_independent = blocks_are_independent(function)
         translated = Translation(function, layout, Options(checks.races, counted, checks.initialised))
@@ -94,6 +95,7 @@ class Kernel:
         self._frame_size, self._local_shadow = translated.frame_size, translated.local_shadow
         # The instructions of each basic block, by their numbers, by the first of them.
         self.basic_blocks = {pcs.start: tuple(pcs) for pcs in translated.flow.blocks}
+        # Sorted, so that one kernel has one text, and one object file.
         text = "\n".join([body, runtime(body), *sorted(translated.text.declared.values())])
         self._code = compiled(text, objects)
 

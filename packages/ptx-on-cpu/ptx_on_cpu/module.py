@@ -32,6 +32,7 @@ class Module:
         self._launches = itertools.count()
         variables = [*self._program.variables]
         for function in self._program.functions.values():
+            # What a function declares in these spaces lives as long as the module.
             variables += [v for v in function.variables if v.space in ("global", "const")]
         placed = [v for v in variables if v.space in ("global", "const")]
         self._numbers = {v.name: _FIRST_VARIABLE + i for i, v in enumerate(placed)}
@@ -92,6 +93,7 @@ class Module:
         if name not in self._numbers:
             raise UnsupportedError(f"a variable that begins with the address of '{name}'")
         number = self._numbers[name]
+        # A pointer in memory has its buffer's number, too.
         address = number << ADDRESS_BITS | self.variables[number - _FIRST_VARIABLE].address
         return (address + int(offset or "0", 0)).to_bytes(size, "little")
 

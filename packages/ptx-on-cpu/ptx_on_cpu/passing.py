@@ -27,6 +27,7 @@ class Mark:
 def can_be_passed(each: Instruction) -> bool:
     """Return whether an instruction waits for all threads of a block, or for lanes that a mask names."""
     modifiers, count = each.modifiers, len(each.operands)
+    # A barrier with a number of threads may be left out by the rest.
     if each.name in ("bar", "barrier"):
         return (
             "warp" in modifiers or ("sync" in modifiers and count < 2) or ("red" in modifiers and count < 4)
@@ -58,6 +59,7 @@ class Passing:
         """Return the blocks that lie behind a block on every way, the nearest first."""
         rest = self._post_dominators[block] & ~(1 << block)
         blocks = [x for x in range(len(self._flow.starts)) if rest >> x & 1]
+        # The nearest one has all others behind it, too.
         return sorted(blocks, key=lambda x: -self._post_dominators[x].bit_count())
 
     @functools.cached_property
@@ -94,6 +96,7 @@ def _on_every_way(next_: Sequence[Sequence[int]]) -> list[int]:
     A block from which no way leads to such a one has itself alone.
     """
     count = len(next_)
+    # From above: all blocks lie on every way until one is found that leaves them out.
     ways = [(1 << count) - 1 if following else 1 << block for block, following in enumerate(next_)]
     ends = {block for block, following in enumerate(next_) if not following}
     changed = True
@@ -102,6 +105,7 @@ def _on_every_way(next_: Sequence[Sequence[int]]) -> list[int]:
         for block in reversed(range(count)):
             if following := next_[block]:
                 common = functools.reduce(int.__and__, (ways[x] for x in following)) | 1 << block
+                # Whether a way leads to an end at all is found in the same rounds.
                 is_new_end = block not in ends and not ends.isdisjoint(following)
                 ends |= {block} if is_new_end else set()
                 changed |= common != ways[block] or is_new_end

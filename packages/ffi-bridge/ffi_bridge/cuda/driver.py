@@ -44,6 +44,7 @@ class Cubin:
 
     code: bytes
     entry: str
+    # For messages, and for a driver that compiles anew; the code alone says what runs.
     kernel: Any = field(compare=False)
     arguments: tuple[Any, ...] = field(compare=False)
     ptx: bytes = b""
@@ -168,6 +169,7 @@ class CudaDriver(Driver):
         self._call("cuLibraryGetKernel", ctypes.byref(kernel), library, entry.encode())
         for device in self.devices:
             if shared > DEFAULT_SHARED:
+                # More than the default has to be asked for, kernel by kernel and device by device.
                 check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
                 self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
             self._load_on(device, kernel)
@@ -242,6 +244,7 @@ def _machine_driver() -> CudaDriver:
             f"a CUDA kernel needs an NVIDIA GPU, and this machine has no CUDA driver ({error})"
         ) from error
     count, device = ctypes.c_int(), ctypes.c_int()
+    # In a container there may be the library, and no device.
     if library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         raise BackendUnavailableError("a CUDA kernel needs an NVIDIA GPU, and the CUDA driver sees none")
     devices: list[int] = []

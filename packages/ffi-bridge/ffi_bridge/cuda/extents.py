@@ -31,6 +31,7 @@ class LaunchExtents:
     grid: Extents
     block: Extents
     shared: int
+    # Not in the text by which programs are told apart: it changes messages only.
     rank: int = field(default=3, compare=False, repr=False)
 
     @classmethod
@@ -51,6 +52,7 @@ class LaunchExtents:
         (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
         dims = _dims("launch_dims", launch_dims, 0)
         sizes = BLOCKS.get(len(dims), (threads,))
+        # Along an empty axis there are no blocks, and yet a block has to have a thread.
         wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
         blocks = tuple(-(-dim // size) for dim, size in zip(dims, wide, strict=True))
         return cls(_filled(blocks), _filled(wide), shared, len(dims))

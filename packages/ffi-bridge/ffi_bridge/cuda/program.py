@@ -50,6 +50,7 @@ class CudaLaunch:
 def emit_handler(name: str, program: Program, functions: CudaFunctions) -> MachineCode:
     """Return the machine code of the handler `name`."""
     module = new_module(name)
+    # Without this trait XLA records no graph with the handler in it.
     frame = begin_handler(module, name, CODES["XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"])
     builder = frame.builder
     data = program.addresses(frame)
@@ -116,6 +117,7 @@ class CudaProgramBuilder(ProgramBuilder):
     ) -> None:
         super().__init__(buffers, num_inputs)
         self._driver = driver
+        # The two sides of an alias are one memory: both begin with values, and change.
         self._updated = {*(i for i, _ in aliases), *(num_inputs + out for _, out in aliases)}
         self._launches: list[tuple[str, Cubin, LaunchExtents, tuple[int, ...]]] = []
 

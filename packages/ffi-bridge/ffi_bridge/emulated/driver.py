@@ -130,6 +130,7 @@ class EmulatedDriver(Driver):
     def functions(self) -> CudaFunctions:
         """Return callbacks into Python."""
         if not self._callbacks:
+            # Kept, since handlers have their addresses as constants.
             self._callbacks = LAUNCH_CALLBACK(self._launch), ERROR_NAME_CALLBACK(self._name_error)
         launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
         return CudaFunctions(launch, name, self.has_stream)
@@ -178,6 +179,7 @@ class EmulatedDriver(Driver):
         call = self._calls[threading.get_native_id()]
         if passed.is_first:
             call.written = {}
+        # A launch may read what earlier launches of its call have written.
         buffers.written = call.written
         copies = [bytearray(parameter) for parameter in parameters]
         for address, buffer, places in _buffers(passed, copies):
@@ -195,6 +197,7 @@ class EmulatedDriver(Driver):
 
     def _kernel(self, cubin: Cubin) -> Kernel:
         """Return the kernel for the CPU; kernels of one module share its variables."""
+        # Checks and counting are instructions of their own in the kernel's code.
         key = (cubin.ptx, cubin.entry, self.checks, self.counted)
         if key not in self._kernels:
             try:

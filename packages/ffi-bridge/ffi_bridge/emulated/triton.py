@@ -29,6 +29,7 @@ from ffi_bridge.native.private_api import inner_names, look_up
 
 TESTED: Final = (0, 3)
 
+# By name, as type checkers run where it is not installed, too.
 _package: Any = importlib.import_module("jax_triton")
 _library: Any = importlib.import_module("jax_triton.triton_lib")
 WARP: Final = 32
@@ -201,6 +202,7 @@ def _configured(
         settings = settings | {key: getattr(config, key) for key in ("num_warps", "num_stages", "num_ctas")}
         fn, meta = fn.fn, meta | config.kwargs
     if isinstance(fn, _library.autotuner.Heuristics):
+        # In order: a heuristic may read the constants that those before it have set.
         for key, heuristic in fn.values.items():
             meta = meta | {key: heuristic({**named, **meta})}
         fn = fn.fn

@@ -54,6 +54,7 @@ def call_c(
 ) -> Any:
     """Emit a call of the C function `name`; arguments from number `variadic_from` on are its `...`."""
     fixed = [argument.type for argument in arguments[:variadic_from]]
+    # Some platforms pass what is behind `...` in other places than the arguments before.
     kind = ir.FunctionType(result, fixed, var_arg=variadic_from is not None)
     declared = builder.module.globals.get(name)
     return builder.call(ir.Function(builder.module, kind, name) if declared is None else declared, arguments)

@@ -106,6 +106,7 @@ class Canaries(_Guards):
         is_some = builder.icmp_unsigned("!=", size, ir.Constant(I64, 0))
         moved = list(pointers)
         for i, pointer in enumerate(pointers[:num_inputs]):
+            # Known at run time alone: XLA may give an alias one memory, or a copy.
             shared = builder.and_(is_some, builder.icmp_unsigned("==", data, pointer))
             with builder.if_then(shared):
                 call_c(builder, "memcpy", POINTER, [inside, data, size])

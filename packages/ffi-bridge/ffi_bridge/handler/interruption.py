@@ -68,6 +68,7 @@ def watch_signals() -> None:
     watch = _watch()
     if threading.current_thread() is threading.main_thread():
         before = signal.set_wakeup_fd(watch.file, warn_on_full_buffer=False)
+        # It belongs to somebody else, such as asyncio: that one goes on getting the signals.
         if before not in (-1, watch.file):
             signal.set_wakeup_fd(before)
 

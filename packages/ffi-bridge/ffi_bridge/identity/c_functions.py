@@ -112,6 +112,7 @@ class _Place(ctypes.Structure):
 
 _dladdr: Final[Any] = getattr(ctypes.pythonapi, "dladdr", None)  # not on Windows
 if _dladdr is not None:
+    # By default ctypes passes a number as a C int, which cuts an address.
     _dladdr.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 
 # The name of a capsule, None where it has none, and its pointer, for that name.
@@ -126,6 +127,7 @@ capsule_pointer: Final = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ct
 def _modules_in(library: str) -> list[tuple[str, Any]]:
     """Return the imported modules of a file; to look at modules under further names might import them."""
     stem = Path(library).name.partition(".")[0]
+    # A list, since another thread may import meanwhile.
     named = [(name, module) for name, module in list(sys.modules.items()) if name.rpartition(".")[2] == stem]
     return [(name, module) for name, module in named if getattr(module, "__file__", None) == library]
 

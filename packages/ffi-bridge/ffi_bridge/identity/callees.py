@@ -29,6 +29,7 @@ def compiled_now(kernel: Any) -> Generator[None]:
         for callee in compiled_callees(kernel.py_func)
     }
     with contextlib.ExitStack() as stack:
+        # A file of `cache=True` may hold code for globals as they were in another process.
         for callee in digests:
             stack.enter_context(internals.without_files(callee))
         for callee, digest in digests.items():

@@ -26,6 +26,7 @@ _PYTHON_API: Final = ctypes.PYFUNCTYPE(None)._flags_ & ~ctypes.CFUNCTYPE(None)._
 
 def is_dispatcher(value: object) -> bool:
     """Return whether `value` is a dispatcher: a decorated function that keeps its compiled code."""
+    # By an attribute, since the classes of the three packages share no base.
     return hasattr(value, "_reset_overloads")
 
 

@@ -84,6 +84,7 @@ class Outside:
 def readings(function: Any) -> Readings:
     """Return the values that a function of Python or a dispatcher reads, and all that it calls."""
     walk = _Reader()
+    # Run for what the walk notes; its tokens are of no use here.
     for _ in walk.read(getattr(function, "__name__", "the function"), function):
         pass
     return {path: tuple(values) for path, values in walk.by_path.items()}

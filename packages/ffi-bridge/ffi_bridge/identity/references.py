@@ -10,6 +10,7 @@ from typing import Any, Final
 # The instructions of bytecode that read names from outside, and attributes of what was read.
 _GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 _CELLS: Final = ("LOAD_DEREF", "LOAD_CLASSDEREF")
+# From Python 3.12 on methods are read by LOAD_ATTR, too.
 _ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 
 

@@ -97,6 +97,7 @@ def exactly(jitted: Any, static: Sequence[str]) -> Callable[..., Any]:
 
         return call
 
+    # Ahead-of-time calls take the same arguments: they go the same way.
     call: Any = through(jitted)
     for name in _METHODS:
         setattr(call, name, through(getattr(jitted, name)))

@@ -127,6 +127,7 @@ class _Attributes:
     def of(cls, kernel: str, attributes: Mapping[str, Any]) -> _Attributes:
         """Copy the attributes; raise KernelTypeError for one that no handler can read."""
         values = {name: _copied(kernel, name, x) for name, x in attributes.items()}
+        # In whichever order a call names them, they are the same attributes.
         return cls(exact_key(dict(sorted(values.items()))), values)
 
 
@@ -139,6 +140,7 @@ def _copied(kernel: str, name: str, x: Any) -> Any:
             f"kernel '{kernel}': the attribute {name} is {kind}; expected a number, a string or a NumPy "
             "array, known when traced: what is computed is an input, given by position"
         )
+    # The user may write to the array before the program is compiled.
     return x.copy() if isinstance(x, np.ndarray) else x
 
 

@@ -46,6 +46,7 @@ def _here(call: Hashable) -> Hashable:
     return _here, current.block, call
 
 
+# Two threads may compile programs with one target.
 _registering: Final = threading.Lock()
 
 

@@ -92,6 +92,7 @@ def _check_alias(
 
 
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
+    # Along axes that XLA divides inputs may be split; others it would gather.
     divided = lowering.takes_any_batch(kernel, call, ins) and lowering.is_small(call, ins, len(call.levels))
     batch = check_whole(kernel.name, ins, call.levels if divided else ())
     if kernel.is_kept:

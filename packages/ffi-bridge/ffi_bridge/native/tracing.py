@@ -86,6 +86,7 @@ def check_whole(operator: str, inputs: Sequence[Any], levels: Levels = ()) -> li
         mapped = [k for k, level in enumerate(levels) if level.mapped[i]]
         spec = list(x.sharding.spec)
         for k, axes in zip(mapped, spec, strict=False):
+            # Inputs that are split alike along a batch level stay so.
             if axes is not None and split_over[k] in (None, axes):
                 split_over[k], spec[mapped.index(k)] = axes, None
         if any(axis is not None for axis in spec) or x.manual_axis_type.unreduced:

@@ -70,6 +70,7 @@ def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return call(*args, **named)
         except TypeError as error:
+            # Ours name the input already.
             if not isinstance(error, FFIBridgeError):
                 subject, names = f"kernel '{call.__name__}'", inspect.signature(call).parameters
                 for name, x in (*zip(names, args, strict=False), *named.items()):

@@ -101,6 +101,7 @@ class NumbaKernel(NativeKernel):
             read,
             is_derivative=self.is_derivative,
         )
+        # LLVM takes the arguments for memory apart, which aliased ones are not.
         options = {"noalias": not self.aliases, "num_threads": chosen.num_threads}
         around = (
             tuple(map(str, arguments)),

@@ -89,7 +89,9 @@ def with_constants(pipeline: type[Any]) -> type[Any]:
         def define_pipelines(self) -> list[Any]:
             managers = super().define_pipelines()
             for manager in managers:
+                # Before Numba prunes branches on constants, which it does later in the same pipeline.
                 manager.add_pass_after(_Constants, IRProcessing)
+                # Numba's were final already; one more pass needs it again.
                 manager.finalize()
             return managers
 

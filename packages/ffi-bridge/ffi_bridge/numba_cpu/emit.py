@@ -86,6 +86,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     sizes = [x.size(builder) for x in arguments]
     outputs = slice(layout.num_inputs, None)
     for argument, size in zip(arguments[outputs], sizes[outputs], strict=True):
+        # Before anything is written: pages that exist already stay small.
         prefer_huge_pages(builder, argument.buffer.data, size)
     copies, canaries, watched = InputCopies(frame, layout.kernel), Canaries(frame, layout.kernel), None
     if layout.guarded:
@@ -116,6 +117,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
         with builder.if_then(builder.icmp_unsigned("!=", before, after), likely=False):
             builder.ret(describe_recorded(frame, context, threading.slot))
     builder.ret(NULL)
+    # Into the kernel's own library, where LLVM may inline the kernel.
     library.add_ir_module(module)
     library.finalize()
     address: int = library.get_pointer_to_function(name)

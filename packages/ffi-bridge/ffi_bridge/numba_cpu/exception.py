@@ -75,6 +75,7 @@ def describe_recorded(frame: Frame, context: Any, slot: str) -> Any:
 def _take_message(builder: Any, api: Any, kernel: str) -> Any:
     """Emit the pending exception as a new Python string, or NULL; nothing is pending afterwards."""
     slots = [variable(builder, NULL, part) for part in ("kind", "value", "trace")]
+    # Fetched, not read: the exception must not be pending while its text is made.
     api.err_fetch(*slots)
     # Python may keep a class and arguments; the text needs the exception itself.
     call_c(builder, "PyErr_NormalizeException", ir.VoidType(), slots)

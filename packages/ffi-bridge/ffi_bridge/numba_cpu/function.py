@@ -109,6 +109,7 @@ def _write_natively(value: Any, out: Any) -> Callable[..., None]:
         kind = as_dtype(out.dtype).type
 
         def cast(value: Any, out: Any) -> None:
+            # A cast alone would wrap round without a word.
             if kind(value) != value:
                 raise OverflowError("returned a number that the dtype of outs cannot hold", value)
             out[()] = kind(value)

@@ -88,6 +88,7 @@ def emit_isolated(module: Any) -> Any:
     with count_to(builder, shares) as i:
         with _each(builder, outputs, block) as (item, begun, _):
             _copy(builder, load_member(builder, item, DATA), begun, item)
+        # Each share finds the outputs as they were at the begin.
         builder.call(run, (shared, turned(i), first))
         with _each(builder, outputs, block) as (item, begun, merged):
             builder.call(merge, (item, begun, merged))

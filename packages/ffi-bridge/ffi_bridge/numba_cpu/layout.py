@@ -64,6 +64,7 @@ class Constant(types.Omitted):
         return exact_key(self.value)
 
 
+# Numba looks a model up by the very class, not by its bases.
 register_model(Constant)(models.OmittedArgDataModel)
 
 

@@ -73,6 +73,7 @@ class Code:
         self._by_value = {step.value: step for step in self.steps}
         self._before: dict[int, list[int]] = {block: [] for block in self._blocks}
         for block, steps in self._blocks.items():
+            # The operands of the last instruction of a block are where it goes to.
             for following in self._before.keys() & set(steps[-1].operands):
                 self._before[following].append(block)
 
@@ -100,6 +101,7 @@ class Code:
             match = _STEP.search(str(step.text).partition(", !")[0])
             further = None if match is None or offset is None else offset + int(match[1])
             return self.places(step.operands[0], further, seen)
+        # The first operand of a `select` is its condition.
         sources = step.operands[step.opcode == "select" :]
         # In a loop a `phi` may add to the address in each turn.
         offset = None if step.opcode == "phi" else offset
@@ -134,6 +136,7 @@ class Code:
 
     def _begin(self, step: Step, struct: Any) -> int:
         """Return where the field of a struct, or of one in it, begins that a step reads or replaces."""
+        # Without metadata, whose numbers would pass for indices.
         match = _INDICES.search(str(step.text).partition(", !")[0])
         begin = 0
         for index in map(int, match[1].split(",")[1:]) if match else ():
@@ -207,6 +210,7 @@ class Code:
                 return None
             return {(step.operands[0], first)}, True
         name = self.function(step.operands[-1]) or ""
+        # At the begin of its life a place holds nothing from before.
         if name.startswith("llvm.lifetime."):
             return set(), "start" in name
         here = left.get(step.value, ())

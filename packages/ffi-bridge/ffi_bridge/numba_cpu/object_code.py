@@ -94,6 +94,7 @@ def is_portable(compiled: CompileResult, entry: Entry) -> bool:
     """Return whether another process can run the library's code: all addresses in it are known, and named."""
     library: Any = compiled.library
     addresses = entry.facts["addresses"]
+    # Numba says whether it took addresses at all: each must be among the named ones.
     named = bool(addresses) == library.has_dynamic_globals and None not in addresses.values()
     return named and not any(map(_constants_of, entry.facts["environments"]))
 

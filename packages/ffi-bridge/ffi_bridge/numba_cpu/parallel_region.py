@@ -171,6 +171,7 @@ def _emit_take(module: Any) -> None:
     with count_to(builder, shares) as i:
         share = builder.urem(builder.add(first, i), shares)
         flag = builder.gep(taken, [share])
+        # Whoever finds 0 has the share: no two threads do.
         before = builder.atomic_rmw("xchg", flag, ir.Constant(flag.type.pointee, 1), "seq_cst")
         with builder.if_then(builder.icmp_unsigned("==", before, ir.Constant(before.type, 0))):
             builder.call(module.globals["run"], (builder.bitcast(shared, POINTER), share, thread))

@@ -219,6 +219,7 @@ class _Walk:
         name = self._code.function(callee)
         if name is not None and name.startswith("llvm."):
             self._intrinsic(value, name, arguments)
+        # Its first argument is the function that the threads run, on the four that follow.
         elif name == PARALLEL_FOR:
             self._enter(self._code.function(arguments[0]), arguments[1:5], value)
         else:

@@ -72,6 +72,7 @@ def _elementwise(ufunc: UFunc, vmap_method: str | None) -> Callable[..., Any]:
         dtypes = _loop(ufunc, ins)[1] if ufunc.loops else inferred(tuple(x.dtype for x in ins))
         shape = jnp.broadcast_shapes(*[x.shape for x in ins])
         numbers = tuple(name for name, x in zip(names, ins, strict=True) if x.ndim == 0)
+        # A number is not repeated: the kernel reads it once.
         flat = [x if x.ndim == 0 else jnp.broadcast_to(x, shape).reshape(-1) for x in ins]
         return wrapped(dtypes, numbers)(*flat).reshape(shape)
 

@@ -33,6 +33,7 @@ def without_stores(compiled: CompileResult, names: Sequence[str]) -> set[str]:
 def fates(compiled: CompileResult, names: Sequence[str]) -> dict[str, Fate]:
     """Return the fates of the array parameters among `names` that the kernel may store to, by name."""
     proven = without_stores(compiled, names)
+    # To follow an address takes far longer than to read marks.
     if not (open_ones := [name for name in names if name not in proven]):
         return {}
     function, followed = function_of(compiled), Followed(finished_module(compiled))
@@ -52,6 +53,7 @@ def always_raises(compiled: CompileResult) -> bool:
 def unused_parameters(function: Any) -> frozenset[str]:
     """Return the parameters whose arrays a kernel never refers to, though it may reuse their names."""
     with contextlib.suppress(NumbaError):  # a kernel for another compiler may be none for Numba's
+        # In SSA form a second value of a parameter's name is another variable.
         function_ir = reconstruct_ssa(run_frontend(function))
         statements = [x for block in function_ir.blocks.values() for x in block.body]
         used = {variable.name for x in statements for variable in _read(x)}

@@ -139,6 +139,7 @@ class NumbaCuda(Compiler):
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             built = compiled()
+            # It is refused, so that its code is not asked for.
             if built.cooperative:
                 return Compiled(b"", built.entry_name, True)
             code = bytes(built._codelibrary.get_cubin(capability).code)

@@ -110,6 +110,7 @@ class NumbaCudaKernel(CudaKernel):
 
     def launches(self, buffers: Sequence[BufferSpec], call: NativeCall) -> tuple[KernelLaunch, ...]:
         unused = unused_parameters(self.dispatcher.py_func)
+        # From the end: outputs are the last buffers.
         for spec in (buffers[i - len(call.outs)] for i in self.results(call)):
             if spec.name in unused:
                 raise KernelTypeError(unwritten_output(self.name, spec.name, len(spec.shape)))

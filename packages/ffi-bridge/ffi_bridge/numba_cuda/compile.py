@@ -91,6 +91,7 @@ def _stored_or_compiled(
     # Files that are linked may change under their names.
     key = identity.digest if identity.portable and not kernel.targetoptions.get("link") else None
     if key and (entry := kernel_cache.load(key, entry=str, ptx=str)):
+        # Cooperative kernels were refused before they could be stored.
         return Compiled(entry.code, entry.facts["entry"], False, entry.facts["ptx"].encode())
     compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:

@@ -60,6 +60,7 @@ class EmulatedHost:
         """Compile a kernel for these arguments, and run it; an array may be written where NumPy's may."""
         values: list[Any] = [x if isinstance(x, np.ndarray) else np.asarray(x)[()] for x in arguments]
         names = [*inspect.signature(kernel.py_func).parameters]
+        # A kernel with `*args` has fewer names than arguments.
         names += [f"{i}" for i in range(len(names), len(values))]
         kinds = [_kind(kernel, *of_one) for of_one in zip(names, values, strict=False)]
         cubin = compile_kernel(kernel, kinds, self._capability, with_ptx=True)

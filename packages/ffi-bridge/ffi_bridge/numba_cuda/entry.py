@@ -99,6 +99,7 @@ def uses_third_axis(function: Any) -> bool:
     """Return whether a kernel, or a function in it, may ask for its place along the third axis."""
     codes = (callee.__code__ for callee in reached(function, _python_of))
     return any(
+        # A doubt costs a launch for each element, and no wrong result.
         "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
         for code in codes
     )
@@ -122,6 +123,7 @@ def batched_kernel(
     lines += [f"    for element in range(_cuda_.blockIdx.z, {count}, _cuda_.gridDim.z):"]
     rest = count
     for level, size in enumerate(sizes):
+        # A batch may be empty; no index is computed then.
         rest //= max(1, size)
         lines += [f"        i{level} = element // {max(1, rest)} % {max(1, size)}"]
     arguments = (_argument(*of_one) for of_one in zip(parameters, steps, ranks, strict=True))

@@ -184,6 +184,7 @@ def numba_cuda_callable(
     @parameters.wrap(outs, 1)  # the stream is behind the outputs
     def call(ins: list[jax.Array], constants: Constants) -> Any:
         call_outs = spec.outs_of(outs, ins, dict(constants))
+        # Recording runs the function, with the values of now.
         read.check()
         try:
             recorded = record(parameters, constants, ins, call_outs.flat)

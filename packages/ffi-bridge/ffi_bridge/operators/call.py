@@ -22,6 +22,7 @@ class Call:
 
     def __init__(self, operator: str, outs: Outs, static: Mapping[str, Any], backend: str | None) -> None:
         self.operator, self.outs, self.backend = operator, outs, backend
+        # The order of keywords is no part of a call.
         self.static = tuple(sorted(static.items()))
         # 1, 1.0 and True are equal, as are 0.0 and -0.0, and are not the same argument to a builder.
         self._key = (operator, outs, self.static, exact_key(self.static), backend)
@@ -118,6 +119,7 @@ def _explain_call(
     if isinstance(error, KernelTypeError):
         return
     try:
+        # A TypeError from within the function is the user's own, and passes.
         signature.bind(*arguments, **keywords)
     except TypeError as misfit:
         name = getattr(function, "__qualname__", repr(function))

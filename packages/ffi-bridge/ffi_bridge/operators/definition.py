@@ -27,6 +27,7 @@ class Definition:
         self.backends: dict[str, dict[str, Backend]] = {}
         self._asdefault: dict[str, str] = {}
         self.tuning: Folder | None = None
+        # Whether programs may have been compiled by what was defined so far.
         self._lowered = False
         self._lock = threading.RLock()
 

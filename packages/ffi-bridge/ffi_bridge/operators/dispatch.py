@@ -162,6 +162,7 @@ class Choice:
         elif where := self._where(name):
             obstacle = f"it is registered for {where}, and this call runs on {self.platform}"
             absent = [p for p in where.split(", ") if not visible(p)]
+            # What is registered elsewhere may be what this machine lacks.
             obstacle += "".join(f"; JAX sees no {p} on this machine" for p in absent)
         else:
             raise UnknownBackendError(

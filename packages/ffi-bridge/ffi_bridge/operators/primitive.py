@@ -95,6 +95,7 @@ def _lower(operator: Operator, device: str, ctx: Any, *ins: Any, call: Call, bat
                 "takes another."
             )
             raise
+        # The innermost level first: the outermost `vmap` is the last around it.
         for level in reversed(batch):
             function = jax.vmap(function, in_axes=level.axes, axis_size=level.size)
         with refused_in(f"operator {operator.name!r}: its backend {backend.name!r}"):

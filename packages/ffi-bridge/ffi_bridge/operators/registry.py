@@ -38,6 +38,7 @@ class Origin:
         """Return whether this is the definition `earlier` executed again, not a second one."""
         if (self.module, self.scope) != (earlier.module, earlier.scope):
             return False
+        # In a file that was edited the definition may have moved.
         same_line = (self.file, self.line) == (earlier.file, earlier.line)
         return same_line or self.changed is None or self.changed != earlier.changed
 

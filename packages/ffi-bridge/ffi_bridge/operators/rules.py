@@ -76,6 +76,7 @@ def check_arity(owner: str, rule: Rule, positions: tuple[str, ...]) -> None:
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     fixed = [name for name in positions if not name.startswith("*")]
     open_ended = len(fixed) < len(positions)
+    # Where inputs follow the fixed positions there has to be a place for at least one.
     enough = variadic or len(placed) > len(fixed) - (not open_ended)
     surplus = not open_ended and len(required) > len(fixed)
     keywords = {p.name for p in parameters} >= set(_GIVEN) or any(p.kind is p.VAR_KEYWORD for p in parameters)

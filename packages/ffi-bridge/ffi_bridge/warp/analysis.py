@@ -92,6 +92,7 @@ def written_by(kernel: Any) -> set[str]:
 
     Stores by native code, through arrays in structs, and through pointers are not found.
     """
+    # With this option Warp's compiler notes which arrays are written.
     options = {**kernel.module.options, **kernel.options, "verify_autograd_array_access": True}
     nothing = SimpleNamespace(unique_kernels={}, get_unique_kernels=list)
     builder = _Builder(kernel.module, options, nothing)

@@ -194,6 +194,7 @@ def _cotangents(
     by_output = dict(zip(signature.outputs, cotangents, strict=True))
     floats = tuple(i for i in signature.arrays if jnp.issubdtype(arrays[i].dtype, jnp.floating))
     aliases = tuple((len(signature.arrays) + i, i) for i in range(len(floats)))
+    # An adjoint writes cotangents and nothing else.
     adjoint = replace(kernel, aliases=aliases, floats=floats, has_side_effect=False)
     start = [by_output.get(i, jnp.zeros_like(arrays[i])) for i in floats]
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in start)

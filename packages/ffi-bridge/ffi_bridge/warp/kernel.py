@@ -156,6 +156,7 @@ def warp_kernel(
 
     def work(spec: WarpKernel, outs: Outs, dims: Any, statics: Constants, arrays: Arrays) -> Sequence[Any]:
         if callable(dims):
+            # A function of shapes is to see numbers.
             refuse_symbolic(spec, [parameters[i].name for i in spec.arrays], [x.shape for x in arrays])
             named = spec.signature.by_name(statics)
             dims = option_for_call("launch_dims", dims, _dims, subject, arrays, named)
@@ -200,6 +201,7 @@ def _traced(
 
         return spec, run
 
+    # Options that contradict the outputs are refused already when the kernel is wrapped.
     if isinstance(definition.outs, Outs):
         for_outs(len(definition.outs.flat))[0].check(definition.outs)
 

@@ -30,6 +30,7 @@ def threads_of_block(block_dim: Any) -> int:
     if block_dim is None:
         return BLOCK_DIM
     (threads,) = integers("block_dim", block_dim, "a number of threads", 1, most=1)
+    # Extents refuse more threads than a GPU has in a block.
     return LaunchExtents((1, 1, 1), (threads, 1, 1), 0).block[0]
 
 
@@ -81,6 +82,7 @@ class WarpLaunch:
 
     def bounds(self, concrete: Any, block_dim: int) -> bytes:
         """Return Warp's struct for the dimensions; raise KernelTypeError where they are beyond `wp.tid()`."""
+        # On the CPU a block has one thread, whatever the user's dimensions say.
         dims = (*self.dims[:-1], block_dim) if self.is_tiled else self.dims
         try:
             return launch_bounds(dims, concrete, block_dim)
@@ -101,6 +103,7 @@ class WarpLaunch:
 
         of_arrays = [argument for argument in self.arguments if argument.is_array]
         array_strides = [strides(argument, DATA_OFFSET) or (0,) * len(sizes) for argument in of_arrays]
+        # Without an adjoint nothing is moved by the second strides.
         return [(s, strides(a, GRAD_OFFSET) or s) for s, a in zip(array_strides, of_arrays, strict=True)]
 
     def without_adjoint(self) -> KernelDefinitionError:

@@ -41,6 +41,7 @@ def filled_4d(value: Any, target: wp.array4d(dtype=Any)):
 def fill(launch: Callable[..., None], array: Any, value: Any) -> None:
     """Do the work of `array.fill_(value)` by a launch."""
     is_struct = wp.types.type_is_struct(array.dtype)
+    # `zero_` gives 0, also for an array of structs.
     element = (value or array.dtype()) if is_struct else array.dtype(value)
     if array.is_contiguous:
         launch(filled, array.size, [element], [_line(array)])
@@ -98,6 +99,7 @@ def _in_4d(array: Any) -> Any:
         ptr=array.ptr,
         dtype=array.dtype,
         shape=(*[1] * lacks, *array.shape),
+        # Along an axis of extent 1 any stride will do.
         strides=(*[array.strides[0]] * lacks, *array.strides),
         device=array.device,
     )

@@ -74,6 +74,7 @@ def jaxinfo_to_warpinfo(info: jax.ShapeDtypeStruct) -> Any:
 
 
 _MAX_EXTENT: Final = 2**31 - 1
+# As Warp itself takes numbers of Python.
 _GENERIC_SCALARS: dict[type, Any] = {bool: wp.bool, int: wp.int32, float: wp.float32}
 
 
@@ -105,6 +106,7 @@ class StructValue:
     def of(cls, kind: Any, instance: Any) -> StructValue:
         """Copy an instance of this struct."""
         copy = kind()
+        # The user may go on and change the instance.
         copy.assign(instance)
         return cls(bytes(copy.__ctype__()), copy)
 
@@ -161,6 +163,7 @@ def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int,
     inner = shape[len(shape) - len(parameter.inner) :]
     if (
         expected not in (None, actual)
+        # Warp has no arrays without dimensions: a number is one of one element.
         or not (len(shape) == rank or (shape == () and rank == 1))
         or any(wanted not in (0, extent) for wanted, extent in zip(parameter.inner, inner, strict=False))
     ):
@@ -190,6 +193,7 @@ def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
             f"shape {shape} has an axis beyond {_MAX_EXTENT} elements, which Warp counts in 32 bits; split it"
         )
     strides = contiguous(extents, wp.types.type_size_in_bytes(of_type.dtype))
+    # No index is multiplied by the stride of an axis of one element.
     widest = max((step for step, extent in zip(strides, extents, strict=True) if extent > 1), default=0)
     if widest > _MAX_EXTENT:
         raise KernelTypeError(
@@ -253,6 +257,7 @@ def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
 def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
     """Return Warp's C value of a static parameter."""
     try:
+        # Numbers are packed alike for every device.
         return pack_arg(kernel, of_type, parameter.name, value, "cpu")
     except Exception as error:
         raise KernelTypeError(

@@ -43,6 +43,7 @@ _REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_w
 class RecordedDevice:
     """A stand-in for the device that XLA will choose; its memory is temporaries, which XLA allocates."""
 
+    # Warp asks for these where it makes an array.
     is_cpu = False
     is_cuda = True
     memory_kind = None
@@ -92,6 +93,7 @@ class Recorder:
 
     def temporary(self, size: int) -> int:
         """Return the address of a new buffer of `size` bytes."""
+        # As bytes: of which type an array is, the launches say.
         self.temporaries.append(jax.ShapeDtypeStruct((size,), np.uint8))
         return _FIRST + _APART * (self._first + len(self.temporaries) - 1)
 
@@ -202,6 +204,7 @@ class Recorder:
         if packed.grad:
             self.refuse(f"it passes kernel '{kernel.key}' an array with a gradient for '{name}'")
         without_address = array_t.from_buffer_copy(packed)
+        # It stood for the buffer; without it the argument is the same in every process.
         without_address.data = 0
         return Argument.of(without_address, (buffer, DATA_OFFSET, displacement))
 

@@ -101,6 +101,7 @@ def join(head: Any, row: int, second: int, start: int, stop: int) -> int:
     total = head[THREADS] * head[BLOCKS]
     if second == 0 or row == second:
         return row
+    # A row that adds nothing is shared, as long as nobody writes to it.
     if row == 0 and stop - start == total:
         table(head, HOLDERS, second, 1)[0] += 1
         return second

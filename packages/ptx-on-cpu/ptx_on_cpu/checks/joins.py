@@ -88,6 +88,7 @@ def arrived(state: int, rank: int, barrier: int) -> None:
     to[rank] = clock[rank]
     row = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS + barrier, 1)
     row[0] = join(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, count * head[BLOCKS])
+    # From here on the thread does what it has not released.
     clock[rank] += 1
 
 
@@ -108,6 +109,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     for t in ranks:
         row = join(head, row, foreign[t], 0, total)
     known = carray(pointer(head[KNOWN] + 4 * slot * count * count), (count, count), np.int32)
+    # A row for the block in place of one for each thread.
     if len(ranks) == count:
         table(head, BASE, first, count)[:] = clock
     else:
@@ -218,6 +220,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
         place = variable(head, key, head[BLOCK] + 1 if close else 0, releases)
         if len(place) == 0:
             continue
+        # A store replaces what the variable released before.
         if not atomic and (wide or close == 1):
             place[2] = give_up(head, place[2])
         if releases:

@@ -52,6 +52,7 @@ def diverged(threads: Any) -> bool:
     places = np.full((len(threads) // WARP + 1, BARRIERS), -1)
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].aligned:
+            # Numbers that are too large are reported by `is_possible`.
             warp, barrier = i // WARP, threads[i].b % BARRIERS
             place = np.int64(threads[i].pc)
             if places[warp, barrier] >= 0 and places[warp, barrier] != place:
@@ -67,6 +68,7 @@ def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) 
     `first`, `last`: those at the lowest and the highest of the places where some wait for it. A thread that
     has ended counts as arrived, unless it has passed the barrier by.
     """
+    # Without `.aligned` a barrier may be met at any place: nothing is compared.
     while threads[first].aligned:
         at, following = threads[first].pc, last
         for i in range(len(threads)):
@@ -83,6 +85,7 @@ def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) 
         if at == threads[last].pc:
             break
         first = following
+    # Who has ended counts as arrived here, and is not asked for at later meetings.
     if block.unfinished < len(threads):
         for i in range(len(threads)):
             if threads[i].status == ENDED:
@@ -141,6 +144,7 @@ def was_passed_by(block: Any, threads: Any, members: Any, count: int) -> bool:
     first = threads[members[0]].rank // WARP * WARP
     for k in range(count):
         waiting = threads[first + members[k]]
+        # Lanes at the same place wait for the same others.
         if k and waiting.pc == threads[first + members[0]].pc:
             continue
         for lane in range(min(WARP, len(threads) - first)):

@@ -72,6 +72,7 @@ class State:
             (clocks.BLOCKS, blocks),
             (clocks.ROWS, rows),
             (clocks.RECORDS, records),
+            # Record 0 stands for the end of a list.
             (clocks.USED, 1),
             (clocks.VARIABLES, variables),
         ):
@@ -83,6 +84,7 @@ class State:
             clocks.ARRIVED: running * BARRIERS * threads,
             clocks.ARRIVED_ROW: running * BARRIERS,
         }
+        # Three int64 of a variable are six int32.
         sizes |= {RECORD: records * WIDTH, clocks.KEYS: variables * 6}
         self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}
         for place, values in self.tables.items():
@@ -177,6 +179,7 @@ def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
                     records[before, NEXT] = after
                 else:
                     cell[which] = after
+                # Free records are a list, too.
                 r[NEXT], head[FREE] = head[FREE], i
             i = after
 

@@ -64,6 +64,7 @@ def _resources(said: str) -> Resources:
         return [int(number) for number in re.findall(rf"(\d+) {unit}", said)]
 
     return Resources(
+        # A thread has registers for the entry and what it calls alike: the most counts.
         registers=max(numbers("registers")),
         shared=sum(numbers("bytes smem")),
         local=max(numbers("bytes stack frame") + numbers("bytes cumulative stack size")),
@@ -136,6 +137,7 @@ def attributes(section: bytes) -> Iterator[tuple[int, bytes]]:
     while at < len(section):
         layout, attribute, length = struct.unpack_from("<BBH", section, at)
         at += 4
+        # In other formats the two bytes of the length are the value itself.
         if layout == _SIZED:
             yield attribute, section[at : at + length]
             at += length

@@ -118,6 +118,7 @@ def wavefronts_of(accesses: Trace, length: int) -> Wavefronts:
     order = order_by(warp, rows["moment"], phase, word)
     rows, warp, phase, word = rows[order], warp[order], phase[order], word[order]
     new = begins(warp, rows["moment"], phase)
+    # Lanes share a word that stands next to itself in this order, except in atomics.
     counted = new | begins(word) | (rows["kind"] == ATOMIC)
     slot = (np.cumsum(new) - 1) * BANKS + word % BANKS
     taken, times = np.unique(slot[counted], return_counts=True)

@@ -60,6 +60,7 @@ def located(accesses: Trace, buffers: Sequence[Buffer]) -> tuple[Trace, NDArray[
     decides on how many sectors it has. Index `len(buffers)` is for addresses outside of all. The upper 16
     bits of each address are the index.
     """
+    # Of buffers at one address the largest is last, which the search finds.
     by_start = sorted(range(len(buffers)), key=lambda i: (buffers[i].address, buffers[i].size))
     starts = np.array([buffers[i].address for i in by_start], np.uint64)
     sizes = np.array([buffers[i].size for i in by_start], np.uint64)

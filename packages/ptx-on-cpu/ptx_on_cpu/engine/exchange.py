@@ -76,6 +76,7 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
         lane = np.int64(members[k])
         thread = threads[first + lane]
         if UP <= kind <= IDX:
+            # PTX takes five bits of the operand.
             source = _source(kind, lane, np.int64(thread.b & 31), np.int64(thread.c))
             thread.predicate = source >= 0
             if source < 0:
@@ -127,6 +128,7 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
             is_here &= other.pc == waiting.pc
         elif not waiting.mask >> lane & 1:
             continue
+        # A lane that has ended is not waited for; any other may still come.
         elif not is_here and other.status <= PAUSED:
             return 0
         are_all_here &= is_here and other.pc == waiting.pc

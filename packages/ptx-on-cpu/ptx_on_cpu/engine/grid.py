@@ -154,6 +154,7 @@ def _run(
             settings.all_at_once,
             None if watch is None else watch.address,
         )
+    # What was collected since the host last took it.
     for record in records if settings.counted else ():
         host.take_traces(record)
     return None if why == FINE else Failure(why, records[row], threads[row])

@@ -86,6 +86,7 @@ def formatted(pattern: str, arguments: int) -> str:
             return "%"
         is_long = kind in "eEfgGaAsp" or re.search(r"(ll|l|j|z|t)[diouxX]$", directive[0])
         size = 8 if is_long else 4
+        # Compilers lay the arguments out as a struct of C.
         at += -at % size
         raw = ctypes.string_at(at, size)
         at += size

@@ -47,6 +47,7 @@ def _machine() -> Any:
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
         opt=OPTIMISATION,
+        # An object file may be loaded at any address.
         reloc="pic",
         jit=True,
     )

@@ -81,6 +81,7 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
     moved = False
     for first in range(0, len(threads), WARP):
         moved |= _release_warp(block, threads, first, members, waits_long, races)
+    # Lanes that go on may still come to a barrier: warps first.
     if not moved:
         for barrier in range(BARRIERS):
             if barriers >> barrier & 1:
@@ -221,6 +222,7 @@ def run_blocks(
             while is_busy[row]:
                 row += 1
             if row == used:  # rows are used from the first on
+                # Places in a block are the same for every block of the row.
                 _number(blocks[row], threads[row])
                 used += 1
             _begin(blocks[row], threads[row], number, shared[row], shadow[row])

@@ -40,6 +40,7 @@ def _inlined(
         if instruction.name != "call" or (callee := _callee(instruction)) in builtin:
             whole.body.append(instruction)
             continue
+        # Each call has a copy of its own: recursion would have no end.
         if callee in callers:
             raise UnsupportedError(f"function '{readable(callee)}' calls itself; write a loop in its place")
         if callee not in functions:
@@ -84,6 +85,7 @@ def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> 
     start = len(whole.body)
     skip = f"{prefix}skip"
     if call.guard:
+        # Of a guarded call the body is jumped over.
         opposite = call.guard[1:] if call.guard[0] == "!" else f"!{call.guard}"
         whole.body.append(Instruction("bra", (skip,), opposite, call.line))
         start += 1

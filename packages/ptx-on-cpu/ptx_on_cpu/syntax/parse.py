@@ -19,8 +19,10 @@ _LOCATION: Final = re.compile(
 )
 _HEADER_FILE: Final = re.compile(r"\.(h|hpp|cuh|inl)$")
 _HEADER: Final = re.compile(r"\.(entry|func)\b([^;{]*)([;{])")
+# Two colons are of a modifier, as in `shared::cta`.
 _LABEL: Final = re.compile(r"([\w$]+)\s*:(?!:)\s*")
 _INSTRUCTION: Final = re.compile(r"(?:@(!?\s*[%$\w]+)\s+)?([\w.:]+)\s*(.*)", re.DOTALL)
+# Commas in brackets, angles or parentheses are within an operand.
 _BETWEEN_OPERANDS: Final = re.compile(r",(?![^<(\[]*[>)\]])")
 _VARIABLE: Final = re.compile(
     r"\.(?P<space>param|global|shared|local|const)\s+(?:\.align\s+(?P<align>\d+)\s+)?"
@@ -140,6 +142,7 @@ def _instruction(text: str, line: str) -> Instruction:
     if match is None:
         raise PtxSyntaxError(f"no instruction: {text!r}")
     operands = tuple(" ".join(x.split()) for x in _BETWEEN_OPERANDS.split(match[3]) if x.strip())
+    # So that `shared::cta` is one modifier, which begins with its space.
     return Instruction(match[2].replace("::", "_"), operands, (match[1] or "").replace(" ", ""), line)
 
 

@@ -79,6 +79,7 @@ class Program:
 
 
 _NESTED: Final = re.compile(r"_ZN?(?=\d)")
+# In mangled names each word stands behind its length (Itanium C++ ABI).
 _LENGTH: Final = re.compile(r"\d+")
 
 

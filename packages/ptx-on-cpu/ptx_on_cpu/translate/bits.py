@@ -37,6 +37,7 @@ def shifted(t: Translation, how: str, bits: int, value: str, amount: str) -> str
 @computes("shl", "shr", of="kind u32")
 def _shift(t: Translation, kind: str, value: str, by: str) -> str:
     bits, how = width(kind), t.name if t.name == "shl" else "ashr" if kind[0] == "s" else "lshr"
+    # Before it gets the width of the value, in which a large one might be small.
     amount = t.text.intrinsic("umin", "i32", by, str(bits))
     return shifted(t, how, bits, value, t.text.resized(amount, 32, bits))
 
@@ -48,6 +49,7 @@ def _funnel_shift(t: Translation, kind: str, a: str, b: str, c: str) -> str:
     else:
         c = t.text.new(f"and i32 {c}, 31")
     low, high, by = (t.text.resized(x, 32, 64) for x in (a, b, c))
+    # In 64 bits, since an amount may be 32.
     both = t.text.new(f"or i64 {t.text.new(f'shl i64 {high}, 32')}, {low}")
     is_left = "l" in t.modifiers
     value = t.text.new(f"{'shl' if is_left else 'lshr'} i64 {both}, {by}")
@@ -77,6 +79,7 @@ def _extract(t: Translation, kind: str, a: str, *field: str) -> str:
     value = t.text.new(f"and i{bits} {value}, {_ones(t, length, bits)}")
     if not is_signed:
         return value
+    # A field that is longer than the register ends with it.
     unused = t.text.intrinsic("usub.sat", f"i{bits}", str(bits), length)
     return shifted(t, "ashr", bits, shifted(t, "shl", bits, value, unused), unused)
 
@@ -140,6 +143,7 @@ def _chosen_byte(t: Translation, mode: str, chosen: str, i: int) -> str:
 @emits("lop3")
 def _logic_of_three(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     values, table, total = [t.get(x, "b32") for x in operands[1:4]], int(operands[4], 0), "0"
+    # Bit i of the table is the result where a, b, c are the digits of i.
     for i in (i for i in range(8) if table >> i & 1):
         term = "-1"
         for j, value in enumerate(values):

@@ -11,6 +11,7 @@ from ptx_on_cpu.translate.function import Translation, emits
 from ptx_on_cpu.translate.integers import FLOAT_KINDS
 from ptx_on_cpu.translate.text import llvm_type
 
+# PTX has words of its own for unsigned comparisons.
 _UNSIGNED: Final = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
 
 
@@ -63,6 +64,7 @@ def _set_value(t: Translation, modifiers: list[str], operands: Sequence[str]) ->
     if into == "f32":
         t.set(operands[0], t.text.new(f"select i1 {value}, float 1.0, float 0.0"), into)
     elif into in FLOAT_KINDS:
+        # The bits of 1.0.
         one = {"f16": 0x3C00, "bf16": 0x3F80}[into]
         t.set(operands[0], t.text.new(f"select i1 {value}, i16 {one}, i16 0"), into)
     else:

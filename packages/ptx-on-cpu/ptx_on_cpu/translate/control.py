@@ -41,6 +41,7 @@ def _call(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None
     results = lists.pop(0) if operands[0].startswith("(") else []
     arguments = [_parameter(t, name) for name in (lists[0] if lists else [])]
     if callee in _GRID:
+        # Kernels only test the handle of the grid for being there.
         _result(t, results, "1")
         if callee != "cudaCGGetIntrinsicHandle":
             _result(t, results, "0")

@@ -47,6 +47,7 @@ def _pair(text: Text, into: str, source: str, modifiers: Collection[str], value:
         halves.append(_to_float(text, into.removesuffix("x2"), half, modifiers, values[0]))
         return values[0]
 
+    # Run for what `convert` collects: a pair of the source's format is not wanted.
     by_halves(text, source, [value], convert)
     return packed(text, into, halves[1], halves[0])
 
@@ -55,10 +56,12 @@ def _to_float(text: Text, into: str, source: str, modifiers: Collection[str], va
     """Return a float in another format, or rounded to an integral value in its format."""
     if "ftz" in modifiers and source == "f32":
         value = flushed(text, source, value)
+    # Exact, or rounded to nearest, as the host does anyway.
     if into in FLOATS and (source != "f64" or into == "f64" or rounding(modifiers) == "rn"):
         result = _to_native(text, into, source, modifiers, value)
     else:
         wide = _integral(text, "f64", modifiers, as_double(text, source, value))
+        # Of all instructions conversions alone round ties away from zero.
         mode = "rna" if "rna" in modifiers else rounding(modifiers)
         result = narrowed(text, into, clamped(text, "f64", wide, modifiers), mode, "satfinite" in modifiers)
     return flushed(text, into, result) if "ftz" in modifiers and into == "f32" else result

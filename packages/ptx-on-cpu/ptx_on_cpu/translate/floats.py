@@ -198,6 +198,7 @@ def directed(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
 def _resigned(text: Text, how: str, kind: str, value: str) -> str:
     """Return the negative or the magnitude, of NaN too."""
     mine, bits = f"i{FORMATS[kind].width}", bits_of(text, kind, value)
+    # By bits, since arithmetic may change those of a NaN.
     if how == "abs":
         return of_bits(text, kind, magnitude(text, kind, bits))
     return of_bits(text, kind, text.new(f"xor {mine} {bits}, {1 << FORMATS[kind].width - 1}"))

@@ -217,6 +217,7 @@ def widened(text: Text, kind: str, value: str) -> str:
         kind=kind,
         width=of.width,
         sign=1 << of.width - 1,
+        # f32 has 24 digits, and exponents from -126 on.
         move=24 - of.digits,
         scale=(127 + 126 + of.least) << 23,
         beyond=of.beyond,

@@ -157,6 +157,7 @@ class Translation(Operands):
             for level, mark in enumerate(marks):
                 if mark.block == target and (mark.again or not is_backward):
                     place = self._in_frame(self._first_count + _COUNT * i)
+                    # The digits of a count share its bits evenly.
                     shift = 8 * _COUNT // len(marks) * level
                     before = self.text.new(f"load i64, ptr {place}")
                     digits = self.text.new(f"lshr i64 {before}, {shift}")

@@ -65,6 +65,7 @@ def _added(t: Translation, how: str, bits: int, a: str, b: str) -> str:
         carry = t.text.resized(t.text.new("load i1, ptr %cc"), 1, wide)
         total = t.text.new(f"{how} i{wide} {total}, {carry}")
     if "cc" in t.modifiers:
+        # The bit above the result: a carry or, of a difference, a borrow.
         over = t.text.new(f"lshr i{wide} {total}, {bits}")
         t.text.do(f"store i1 {t.text.resized(over, wide, 1)}, ptr %cc")
     return t.text.resized(total, wide, bits)
@@ -95,6 +96,7 @@ def _multiply_24_bits(t: Translation, kind: str, a: str, b: str, *c: str) -> str
     low = (new(f"{how} i32 {new(f'shl i32 {value}, 8')}, 8") for value in (a, b))
     x, y = (t.text.resized(value, 32, 64, kind == "s32") for value in low)
     whole = new(f"mul i64 {x}, {y}")
+    # `.hi` are the upper 32 of the product's 48 bits.
     value = t.text.resized(new(f"lshr i64 {whole}, {16 if 'hi' in t.modifiers else 0}"), 64, 32)
     return _added(t, "add", 32, value, *c) if c else value
 

@@ -24,6 +24,7 @@ _NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
 def _space(t: Translation, modifiers: list[str], operand: str) -> str:
     """Return the state space of an access; parameters of inlined functions are local memory."""
     space = next((s for p in modifiers if (s := p.partition("_")[0]) in _SPACES), "generic")
+    # Constants are buffers of the module like its other variables.
     if space == "const":
         return "global"
     if space == "param":
@@ -124,6 +125,7 @@ def _elements(operand: str) -> list[str]:
 
 def _volatile(modifiers: list[str]) -> str:
     strong = {"volatile", "relaxed", "acquire", "release", "mmio"}
+    # LLVM would merge accesses that other threads wait for.
     return "volatile " if strong & set(modifiers) else ""
 
 
@@ -141,6 +143,7 @@ def _atomic(t: Translation, modifiers: list[str], operands: Sequence[str]) -> No
     bits = f"i{width(kind)}"
     if how == "cas":
         expected, new = (t.get(x, f"b{width(kind)}") for x in values[:2])
+        # At least as strong as any order that PTX can ask for.
         pair = t.text.new(f"cmpxchg ptr {pointer}, {bits} {expected}, {bits} {new} seq_cst seq_cst")
         t.set(result, t.text.new(f"extractvalue {{{bits}, i1}} {pair}, 0"), f"b{width(kind)}")
     elif kind in _NARROW or (kind == "f32" and how != "exch"):
@@ -167,6 +170,7 @@ def _update(
     """Update a float by compare and swap: `add` of f32 flushes subnormal numbers in global memory."""
     text, bits, number = t.text, width(kind), t.text.name()[1:]
     operand_value = t.get(operand, kind)
+    # Not atomic: a value that is torn only costs another turn.
     seen = text.new(f"load i{bits}, ptr {pointer}")
     before = f"before.{number}"
     text.lines += [f"  br label %{before}", f"{before}:", f"  br label %again.{number}", f"again.{number}:"]
@@ -208,6 +212,7 @@ def _copy(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None
         _watch(t, operands[0], ["shared"], behind, 4, STORE, "0")
     wanted = t.get(operands[3], "u32") if len(operands) > 3 else str(size)
     number = to[1:]
+    # Where fewer bytes are read than are written, the rest is 0.
     t.text.do(f"call void @llvm.memset.p0.i64(ptr {to}, i8 0, i64 {size}, i1 false)")
     t.text.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     some = t.text.new(f"icmp ne i32 {wanted}, 0")

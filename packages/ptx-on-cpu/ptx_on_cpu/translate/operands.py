@@ -102,6 +102,7 @@ class Operands:
             register_bits = width(self.function.registers[operand])
             return self.text.resized(self.load(operand), register_bits, bits)
         if match := _FLOAT.fullmatch(operand):
+            # A float by its bits, as registers hold it.
             return str(int(match[1], 16))
         if _NUMBER.match(operand):
             number = int(re.sub(r"[uU]$", "", operand), 0)
@@ -177,6 +178,7 @@ class Operands:
             count = new(f"mul i32 {new(f'mul i32 {threads[0]}, {threads[1]}')}, {threads[2]}")
             return new(f"lshr i32 {new(f'add i32 {count}, 31')}, 5"), 32
         if register in ("WARP_SZ", "gridid", "smid", "nsmid"):
+            # One multiprocessor for all blocks.
             return {"WARP_SZ": "32", "nsmid": "1"}.get(register, "0"), 32
         rank = self.read("thread", "rank")
         lane = new(f"and i32 {rank}, 31")

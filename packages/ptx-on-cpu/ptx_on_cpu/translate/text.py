@@ -59,6 +59,7 @@ class Text:
 
     def intrinsic(self, name: str, kind: str, *values: str, more: Sequence[str] = ()) -> str:
         """Call `llvm.name` for values of one type of LLVM's."""
+        # The name of an intrinsic has LLVM's short words for types.
         suffix = {"float": "f32", "double": "f64"}.get(kind, kind)
         return self.call(f"llvm.{name}.{suffix}", kind, *(f"{kind} {value}" for value in values), *more)
 

@@ -25,6 +25,7 @@ def _meet(
     """Wait for a meeting, then take the result that the scheduler left."""
 
     def resume() -> None:
+        # The whole block was here, so that nobody is ahead of anybody.
         if status == IN_BLOCK and can_be_passed(t.function.body[t.pc]):
             t.forget_counts()
         if result:
@@ -49,6 +50,7 @@ def _wide(t: Translation, operand: str, kind: str) -> str:
 
 @emits("bar", "barrier")
 def _barrier(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
+    # By the PTX ISA `bar` stands for `barrier` with `.aligned`.
     is_aligned = int(t.name == "bar" or "aligned" in modifiers)
     how = next(
         (modifier for modifier in modifiers if modifier in ("cluster", "warp", "sync", "red", "arrive")), ""
@@ -70,6 +72,7 @@ def _barrier(t: Translation, modifiers: list[str], operands: Sequence[str]) -> N
         count = t.get(operands[1], "b32") if len(operands) > 1 else 0
         _meet(t, "bar.sync", IN_BLOCK, b=t.get(operands[0], "b32"), c=count, aligned=is_aligned)
     elif how == "arrive":
+        # A wrong number is not to be written behind the block's counts.
         number = t.text.new(f"and i32 {t.get(operands[0], 'b32')}, {BARRIERS - 1}")
         t.text.do(f"call void @arrive(ptr %block, ptr %thread, i32 {number})")
         if t.options.races:

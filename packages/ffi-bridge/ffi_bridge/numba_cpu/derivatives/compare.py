@@ -144,6 +144,7 @@ def _compare(actual: float, expected: float, tolerance: float) -> None:
 def _compare_each(tangents: Any, ahead: Any, behind: Any, step: float, epsilon: float) -> None:
     """Compare tangents with differences of outputs."""
     dots, a, b = tangents.reshape(tangents.size), ahead.reshape(tangents.size), behind.reshape(tangents.size)
+    # Rounding errors of the outputs, which the quotient divides by the step.
     noise = 10 * epsilon * max(_size(ahead), _size(behind)) / step
     allowed = noise + TOLERANCE * _size(tangents)
     for i in range(tangents.size):
@@ -160,6 +161,7 @@ def _compare_sums(slope: Any, ahead: Any, behind: Any, step: float, epsilon: flo
 @numba.njit
 def _compare_ways(back: Any, ahead: Any, epsilon: float) -> None:
     """Compare a cotangent along a direction with a tangent along a covector."""
+    # Half of the digits: each side adds up other products, in another order.
     allowed = np.sqrt(epsilon) * max(back[1], ahead[1])
     if np.isfinite(allowed) and abs(back[0] - ahead[0]) > allowed:
         raise AssertionError(

@@ -91,6 +91,7 @@ def to_compile(
     """
     name = primal.__name__
     text, function = _text(primal, arguments)
+    # Lines of the source take a second compilation, which only an error is worth.
     refuse = functools.partial(_refuse, name, lambda: Lines(*_text(primal, arguments, with_lines=True)))
     slots = [_slot(kind, buffer, buffers) for kind, buffer in zip(kinds, buffers, strict=True)]
 
@@ -150,6 +151,7 @@ def _text(primal: Any, arguments: Sequence[types.Type], with_lines: bool = False
     """
     serial: Any = primal
     if primal.targetoptions.get("parallel"):
+        # Enzyme would have to follow the thread pool.
         options: dict[str, Any] = {**primal.targetoptions, "parallel": False}
         serial = numba.jit(**options, locals=primal.locals, pipeline_class=pipeline_of(primal))(
             primal.py_func

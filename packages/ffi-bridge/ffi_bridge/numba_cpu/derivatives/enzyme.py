@@ -116,6 +116,7 @@ def differentiated(text: str, kernel: str) -> str:
         run = _run(file)
         derivative = file.read_text()
     undecided = bool(_UNDECIDED.search(run.stderr))
+    # Of some failures Enzyme only warns, and ends as if all were well.
     if undecided or run.returncode or "Enzyme: " in run.stderr:
         raise (NotDecided if undecided else MissingRuleError)(
             f"kernel '{kernel}': Enzyme cannot differentiate it: {_reason(run)}; "

@@ -54,6 +54,7 @@ _OF_POINTERS: Final = re.compile(r"(?:load ptr|store ptr [^\s,]+), ptr (%[^\s,]+
 _HEAD: Final = re.compile(r"^(define [^\n]*?)( #\d+)? \{$", re.M)
 _NO_LIBRARY: Final = '"no-builtins"'
 _LOAD: Final = re.compile(r"^ *(?P<name>%\S+) = load (?P<type>float|double|i32|i64), [^\n]*$", re.M)
+# Numbers of metadata beyond those that a module of Numba's has.
 _MARKS: Final = {"float": 2000, "double": 2001, "i32": 2000, "i64": 2001}
 _TYPES: Final = """
 !2000 = !{!"Unknown", i32 -1, !2002}

@@ -51,6 +51,7 @@ class Mode(NamedTuple):
         None stands for what was left open here, which now is given.
         """
         others: list[tuple[Side, int | None]] = [(x, i) for i, x in enumerate(self.seeds) if i != seed]
+        # "out" before "in", as `seeds` has them: the covector, then directions.
         origins = sorted([*others, (self.opens, None)], key=lambda x: x[0], reverse=True)
         return Mode(self.order, self.seeds[seed]), [place for _, place in origins]
 

@@ -154,6 +154,7 @@ class Form:
     def by_gradient(self, tangents: Sequence[Any]) -> tuple[list[jax.Array], list[Any]]:
         """Return the outputs of a kernel of one number, and its tangent, by a call for value and gradient."""
         out = self._number
+        # With 1 as covector the reverse mode of one number is its gradient.
         one = Operand(jnp.ones(out.shape, out.dtype), (False,) * len(self.sizes))
         results = replace(self, mode=REVERSE, seeds=((one,),)).called(WITH_OUTPUTS)
         count = len(self.outs)
@@ -164,6 +165,7 @@ class Form:
         out, terms = self._number, []
         for i, slope in zip(self.active("in"), gradient, strict=True):
             if not isinstance(tangents[i], ad.Zero):
+                # An input that the batch shares moves alike for each element.
                 missing = [axis for axis, has in enumerate(self.inputs[i].mapped) if not has]
                 dot = jnp.broadcast_to(jnp.expand_dims(tangents[i], missing), slope.shape)
                 element_axes = tuple(range(len(self.sizes), slope.ndim))
