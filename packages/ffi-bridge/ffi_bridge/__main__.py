@@ -42,7 +42,7 @@ def main() -> int:
     print("a kernel of each toolchain")
     failed = False
     for name, needs in _TOOLCHAINS.items():
-        outcome, passed = _tried(name, needs)
+        outcome, passed = _try_toolchain(name, needs)
         print(f"  {name:<12}{outcome}")
         failed |= not passed
     return int(failed)
@@ -90,7 +90,7 @@ def _cache() -> Iterator[str]:
     yield f"{folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} MiB"
 
 
-def _tried(name: str, needs: str) -> tuple[str, bool]:
+def _try_toolchain(name: str, needs: str) -> tuple[str, bool]:
     """Run a toolchain's kernel; return the outcome as text, and whether it is as it should be."""
     if needs == "gpu" and not _has_gpu():
         return "not tried: it needs a GPU", True

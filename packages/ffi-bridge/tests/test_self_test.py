@@ -62,6 +62,6 @@ def missing():
 )
 def test_a_toolchain_that_fails_is_told_from_one_that_is_missing(monkeypatch, run, outcome, passed):
     monkeypatch.setattr(numba_cpu, "run", run)
-    assert report._tried("numba_cpu", "cpu") == (outcome, passed)
+    assert report._try_toolchain("numba_cpu", "cpu") == (outcome, passed)
     monkeypatch.setattr(report, "_TOOLCHAINS", {"numba_cpu": "cpu"})
     assert report.main() == int(not passed)

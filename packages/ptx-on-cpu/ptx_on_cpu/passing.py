@@ -42,7 +42,7 @@ class Passing:
         self._flow = flow
 
     def marks(self, block: int) -> tuple[Mark, ...]:
-        """Return the blocks behind a meeting in a block to which a thread can come that leaves it out.
+        """Return the blocks behind a meeting of this block that a thread can reach without it.
 
         They are those that can be reached without the ones before them, and those that leave a loop.
         """

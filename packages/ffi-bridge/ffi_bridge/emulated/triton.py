@@ -25,7 +25,7 @@ from ffi_bridge.cuda.program import CudaProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Program
 from ffi_bridge.native.buffers import BufferSpec
-from ffi_bridge.native.private_api import inner_names, look_up
+from ffi_bridge.native.private_api import look_up, private_api
 
 TESTED: Final = (0, 3)
 
@@ -63,7 +63,7 @@ def _compiler() -> Callable[..., tuple[TritonKernel, Any]]:
 
     Those of jax-triton are for XLA on a GPU, and other threads may be making some.
     """
-    with inner_names("jax-triton", _package.__version__, TESTED):
+    with private_api("jax-triton", _package.__version__, TESTED):
         look_up(_library, "autotuner", "get_cuda_backend", "get_triton_type", "normalize_grid", "triton")
         look_up(_library, "triton_kernel_call_lib", "_COMPILED_KERNEL_CACHE")
         theirs = _library.get_or_create_triton_kernel

@@ -53,8 +53,8 @@ _callbacks: Final[dict[CFunction, int]] = {}
 def name_of(address: int, called: str | None) -> CFunction | None:
     """Return the name of the C function at `address`; None where another process could not find it.
 
-    `called`: what the program calls it. The linker does not know the variant of a function that was chosen
-    for this processor by its name. Static functions and machine code made at run time have no name.
+    `called`: what the program calls it. By its name the linker does not find the variant of a function that
+    was chosen for this processor. Static functions and machine code made at run time have no name.
     """
     name = next((x for x in _candidates(address, called) if x.address() == address), None)
     if name is not None:
@@ -65,7 +65,7 @@ def name_of(address: int, called: str | None) -> CFunction | None:
 def name_callback(digest: str, addresses: Mapping[str, int]) -> bool:
     """Name the parts of a callback, which are never freed; return False if another one has these names.
 
-    Callbacks are compiled when they are made, so that two of equal contents may differ: by values of globals.
+    Callbacks are compiled when they are made, so that two of equal contents may differ in values of globals.
     `digest`: a hash of what it is compiled from; `addresses`: of its parts, by name.
     """
     names = {CFunction("", digest, part): address for part, address in addresses.items()}

@@ -120,7 +120,7 @@ _CFUNCTION: Final = ctypes.CFUNCTYPE(None).__mro__[1]
 class _Attributes:
     """The attributes of a call, which are equal where their contents are."""
 
-    contents: Any
+    key: Any
     values: dict[str, Any] = field(compare=False)
 
     @classmethod

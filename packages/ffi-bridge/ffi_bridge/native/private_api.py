@@ -12,7 +12,7 @@ from ffi_bridge.errors import UntestedVersionWarning
 
 
 @contextmanager
-def inner_names(package: str, installed: str, tested: tuple[int, int]) -> Generator[None]:
+def private_api(package: str, installed: str, tested: tuple[int, int]) -> Generator[None]:
     """Guard the block that imports and looks up inner names of `package`, once per process.
 
     Warns UntestedVersionWarning where the version `installed` is newer than `tested`, the last one with which

@@ -49,7 +49,7 @@ def describe_as(
     return describe
 
 
-def written(name: str, text: str, scope: dict[str, Any], origin: str) -> FunctionType:
+def function_of_text(name: str, text: str, scope: dict[str, Any], origin: str) -> FunctionType:
     """Return the function that a text defines as `def _written_(...)`, under the name of a kernel.
 
     That need not be one that a definition may have: a lambda is called `<lambda>`. `origin`: for tracebacks.

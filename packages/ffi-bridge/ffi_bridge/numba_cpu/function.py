@@ -18,7 +18,7 @@ from ffi_bridge.native.exact import plain as inexact
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import Parameters
 from ffi_bridge.native.primitive import as_array, call_kernel
-from ffi_bridge.native.wrapped_kernel import describe_as, picklable, written
+from ffi_bridge.native.wrapped_kernel import describe_as, function_of_text, picklable
 from ffi_bridge.numba_cpu.call import NumbaKernel, NumbaPython, Options
 from ffi_bridge.numba_cpu.compiler import specialised
 from ffi_bridge.numba_cpu.internals import as_dtype, config, ufunc_of
@@ -44,7 +44,7 @@ def storing(function: Any, inputs: Sequence[str], constants: Mapping[str, Any], 
         *(f"    _write_(_results_[{i}], {out})" for i, out in enumerate(outs)),
     ]
     text, scope = "\n".join(lines), {"_called_": called, "_checked_": checked, "_write_": _write}
-    kernel: Any = written(plain.__name__, text, scope, f"what {plain.__name__} returns")
+    kernel: Any = function_of_text(plain.__name__, text, scope, f"what {plain.__name__} returns")
     return kernel if plain is function else numba.njit(kernel)
 
 
@@ -200,7 +200,7 @@ def numba_function(
     def for_count(num_threads: int | None) -> Callable[..., Any]:
         @jitted(describe, parameters.static)
         def call(*args: ArrayLike, **named: Any) -> Any:
-            inputs, constants = _told_apart(plain, parameters.static, args, inexact(named))
+            inputs, constants = _inputs_and_constants(plain, parameters.static, args, inexact(named))
             ins = {name: as_array(subject, name, x) for name, x in inputs.items()}
             static = {name: x for name, x in constants if name in parameters.static}
             call_outs = Outs.for_call(outs, subject, list(ins.values()), static)
@@ -218,7 +218,7 @@ def numba_function(
     return on_all_threads(for_count, describe) if is_parallel else for_count(None)
 
 
-def _told_apart(
+def _inputs_and_constants(
     function: Any, static: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Constants]:
     """Return the inputs of a call by name, and the constants: static arguments, and defaults."""

@@ -16,12 +16,12 @@ from llvmlite import binding as llvm
 from llvmlite import ir as llvm_ir
 from numba import types
 
-from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.native.private_api import look_up, private_api, replaced
 from ffi_bridge.numba_cpu.float16_storage import Half
 
 TESTED: Final = (0, 68)
 
-with inner_names("numba", numba.__version__, TESTED):
+with private_api("numba", numba.__version__, TESTED):
     from numba import config as _config
     from numba.core import ir as numba_ir
     from numba.core.callconv import CPUCallConv

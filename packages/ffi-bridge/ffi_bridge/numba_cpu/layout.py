@@ -23,7 +23,7 @@ class Layout:
     one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
     arguments whose elements come from the kernel alone. `ordered`: a token follows the inputs, and another
     the outputs. `read`: inputs that share no memory with an output; `copied`: those of them that the kernel
-    is given copies of, since it may write to them. `is_derivative`: its kernel was looked at for that before.
+    is given copies of, since it may write to them. `is_derivative`: its kernel was checked for that before.
     """
 
     kernel: str

@@ -112,7 +112,7 @@ class Code:
         return self._layout.get_abi_size(value.type)
 
     def slots(self, value: Any) -> set[int]:
-        """Return wherever in a value an address may lie, in bytes from its beginning."""
+        """Return all places in a value where an address may lie, in bytes from its beginning."""
         is_void = value.type.type_kind == llvm.TypeKind.void
         return set() if is_void else set(range(0, self.bytes_of(value), ADDRESS_BYTES))
 

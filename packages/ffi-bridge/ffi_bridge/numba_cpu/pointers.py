@@ -31,8 +31,8 @@ _NARROW: Final = re.compile(r"(= trunc .* to|= load) (<\d+ x )?(i[1-9]|i[12]\d|i
 class Fate:
     """The fate of an address in a function.
 
-    `stored`: something is stored to it; `maybe_stored`: to it, or to other memory; `lost`: where it went that
-    it cannot be followed to; `kept`: it is left at these places of the function's arguments; `returned`.
+    `stored`: something is stored to it; `maybe_stored`: to it, or to other memory; `lost`: where it went
+    and cannot be followed; `kept`: it is left at these places of the function's arguments; `returned`.
     """
 
     stored: bool = False
@@ -164,7 +164,7 @@ class _Walk:
             self._fate.maybe_stored |= not certain
 
     def _is_this_alone(self, value: int, seen: set[int]) -> bool:
-        """Return whether an address is that which is followed, whichever way was taken to it."""
+        """Return whether an address is the followed one, whichever way led to it."""
         step = self._code.step(value)
         if value in seen or self._code.is_nothing(value):
             return True

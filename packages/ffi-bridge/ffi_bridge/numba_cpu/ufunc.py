@@ -14,7 +14,7 @@ import numpy as np
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.callees import compiled_now
 from ffi_bridge.native.primitive import as_array
-from ffi_bridge.native.wrapped_kernel import describe_as, written
+from ffi_bridge.native.wrapped_kernel import describe_as, function_of_text
 from ffi_bridge.numba_cpu.internals import UFunc, as_dtype, global_compiler_lock
 from ffi_bridge.numba_cpu.kernel import numba_kernel, outside
 
@@ -94,7 +94,7 @@ def _loop_over(scalar: Any, names: Sequence[str], dtypes: Dtypes, numbers: Seque
         f"        _out_[_i_] = _called_({', '.join(args)})"
     )
     scope = {**casts, "_called_": scalar}
-    return written(scalar.__name__, text, scope, f"loop of {scalar.__name__}")
+    return function_of_text(scalar.__name__, text, scope, f"loop of {scalar.__name__}")
 
 
 def _inferred(scalar: Any, input_dtypes: Dtypes) -> Dtypes:

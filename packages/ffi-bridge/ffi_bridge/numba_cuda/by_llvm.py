@@ -18,7 +18,7 @@ import numba_cuda
 import numpy as np
 from numba import NumbaError, cuda, from_dtype, types
 
-from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.native.private_api import look_up, private_api, replaced
 from ffi_bridge.numba_cuda.toolchain import (
     ArgumentType,
     ArrayType,
@@ -73,7 +73,7 @@ def _row_stack() -> Generator[None]:
             del names["row_stack"]
 
 
-with inner_names("numba-cuda", numba_cuda.__version__, TESTED), _row_stack():
+with private_api("numba-cuda", numba_cuda.__version__, TESTED), _row_stack():
     from numba.cuda import codegen as _codegen
     from numba.cuda import dispatcher as _dispatcher
     from numba.cuda.core import config  # pyright: ignore[reportMissingImports]

@@ -15,7 +15,7 @@ import numba_cuda_mlir
 import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
-from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.native.private_api import look_up, private_api, replaced
 from ffi_bridge.numba_cuda.toolchain import (
     ArgumentType,
     Capability,
@@ -26,7 +26,7 @@ from ffi_bridge.numba_cuda.toolchain import (
 
 TESTED: Final = (0, 6)
 
-with inner_names("numba-cuda-mlir", numba_cuda_mlir.__version__, TESTED):
+with private_api("numba-cuda-mlir", numba_cuda_mlir.__version__, TESTED):
     from numba_cuda_mlir import cuda
     from numba_cuda_mlir import tools as _tools
     from numba_cuda_mlir import types as _types

@@ -22,7 +22,7 @@ from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.identity.references import reached
 from ffi_bridge.native.exact import Constants, exact_key
 from ffi_bridge.native.parameters import Parameters, with_defaults
-from ffi_bridge.native.wrapped_kernel import written
+from ffi_bridge.native.wrapped_kernel import function_of_text
 from ffi_bridge.numba_cpu.internals import NumbaError, numba_ir, run_frontend
 from ffi_bridge.numba_cuda.compile import compiler_of
 
@@ -51,7 +51,7 @@ def entry_of(kernel: Any, parameters: Parameters, constants: Constants) -> Any:
 @functools.cache
 def _entry(kernel: Any, parameters: Parameters, constants: Constants, _: str) -> Any:
     compiler = compiler_of(kernel)
-    defaults = {name: _told_apart(value) for name, value in constants}
+    defaults = {name: _exact_constant(value) for name, value in constants}
     with_constants = compiler.like(kernel, with_defaults(kernel.py_func, defaults))
     names = [x.name for x in parameters.buffers]
     arguments = (f"{name}={name}[()]" if name in parameters.scalars else f"{name}={name}" for name in names)
@@ -61,10 +61,10 @@ def _entry(kernel: Any, parameters: Parameters, constants: Constants, _: str) ->
     return compiler.like(kernel, function)
 
 
-def _told_apart(value: Any) -> Any:
+def _exact_constant(value: Any) -> Any:
     """Return a constant whose floats have hashes of all bits: to Numba, types of equal constants are one."""
     if type(value) is tuple:
-        return tuple(map(_told_apart, value))
+        return tuple(map(_exact_constant, value))
     return _with_bits(type(value))(value) if type(value) in _FLOATS else value
 
 
@@ -78,7 +78,7 @@ def generated(kernel: Any, lines: list[str], names: dict[str, Any]) -> FunctionT
 
     Numba compiles functions of a fixed number of arguments, so that one for any kernel is made from text.
     """
-    function = written(kernel.__name__, "\n".join(lines), names, kernel.__name__)
+    function = function_of_text(kernel.__name__, "\n".join(lines), names, kernel.__name__)
     place = kernel.py_func.__code__
     function.__code__ = function.__code__.replace(
         co_filename=place.co_filename, co_firstlineno=place.co_firstlineno

@@ -17,11 +17,11 @@ import warp as wp
 
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.identity.outside import Reading, text_of
-from ffi_bridge.native.private_api import Replacement, inner_names, look_up, replaced
+from ffi_bridge.native.private_api import Replacement, look_up, private_api, replaced
 
 TESTED: Final = (1, 19)
 
-with inner_names("warp-lang", wp.__version__, TESTED):
+with private_api("warp-lang", wp.__version__, TESTED):
     from warp._src import context
     from warp._src.codegen import get_full_arg_spec
     from warp._src.context import (

@@ -27,7 +27,7 @@ from ptx_on_cpu.records import (
 
 @inner
 def fail(thread: Any, fault: int, about: int) -> None:
-    """Let a thread fail that waits."""
+    """Let a waiting thread fail."""
     thread.status, thread.fault, thread.address = FAULT, fault, about
 
 
@@ -137,7 +137,7 @@ def is_possible(thread: Any) -> bool:
 
 @inner
 def was_passed_by(block: Any, threads: Any, members: Any, count: int) -> bool:
-    """Return whether a lane of the mask passed the place by where one of the lanes `members` waits.
+    """Return whether a lane of the mask passed by the place where one of the lanes `members` waits.
 
     It has ended since, or waits with the same mask further on.
     """

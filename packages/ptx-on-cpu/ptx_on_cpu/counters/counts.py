@@ -123,9 +123,10 @@ class Counts:
             self._totals(),
             aligned(["kind", "threads", "warps"], by_kind),
             aligned(_OF_INSTRUCTION, list(self._by_instruction()), left=2),
-            aligned(_OF_BUFFER, [_described(each) for each in self.traffic if each.transfers.requests]),
+            aligned(_OF_BUFFER, [_traffic_row(each) for each in self.traffic if each.transfers.requests]),
             aligned(
-                _OF_ATOMICS, [[name, *_met(each)] for name, each in self.atomics.items() if each.updates]
+                _OF_ATOMICS,
+                [[name, *_contention_row(each)] for name, each in self.atomics.items() if each.updates],
             ),
         ]
         return "\n\n".join(table for table in tables if table)
@@ -147,7 +148,7 @@ class Counts:
             place = [instruction.opcode, instruction.line or ""]
             for space in ("global", "local"):
                 if row[f"{space}_requests"]:
-                    yield [*place, *_moved(_transfers(row, space)), "", ""]
+                    yield [*place, *_transfer_cells(_transfers(row, space)), "", ""]
             if row["shared_requests"]:
                 conflicts = row["wavefronts"] - row["ideal_wavefronts"]
                 yield [*place, str(row["shared_requests"]), "", "", str(row["wavefronts"]), str(conflicts)]
@@ -172,15 +173,15 @@ def _transfers(rows: Any, space: str) -> Transfers:
     return Transfers(*(int(rows[f"{space}_{name}"].sum()) for name in ("requests", "asked", "sectors")))
 
 
-def _moved(each: Transfers) -> list[str]:
+def _transfer_cells(each: Transfers) -> list[str]:
     return [str(each.requests), f"{each.sectors_per_request:.2f}", f"{each.efficiency:.1%}"]
 
 
-def _described(each: Traffic) -> list[str]:
-    return [each.name, *_moved(each.transfers), str(each.read), str(each.written)]
+def _traffic_row(each: Traffic) -> list[str]:
+    return [each.name, *_transfer_cells(each.transfers), str(each.read), str(each.written)]
 
 
-def _met(each: Contention) -> list[str]:
+def _contention_row(each: Contention) -> list[str]:
     launch = [*map(str, (each.requests, each.updates, each.addresses, each.most)), f"{each.mean:.2f}"]
     return [*launch, str(each.most_in_request), f"{each.mean_in_request:.2f}"]
 

@@ -117,7 +117,7 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
     """Write the lanes that thread `at` waits for to `members`; return how many, or 0 if one is missing.
 
     PTX asks for the same operation with the same mask, not for the same instruction: NVVM makes two copies
-    of a loop for lanes that meet in it. Without a mask those have met that are at the same instruction.
+    of a loop for lanes that meet in it. Without a mask, lanes at the same instruction have met.
     """
     first, waiting = at // WARP * WARP, threads[at]
     count, are_all_here = 0, True

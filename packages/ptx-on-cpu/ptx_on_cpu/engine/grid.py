@@ -32,7 +32,7 @@ _LINE: Final = 64  # bytes of a line of the cache: frames begin there
 class Shape:
     """Extents of a launch, and bytes: of a frame and the local memory in it, of shared memory.
 
-    `local_shadow`: where in a frame it stands which bytes of local memory are written; 0: nowhere.
+    `local_shadow`: the place in a frame that says which bytes of local memory are written; 0: none.
     """
 
     grid: Extents

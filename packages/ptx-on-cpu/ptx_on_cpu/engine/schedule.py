@@ -60,7 +60,7 @@ _call: Any = _code_call  # numba passes its first argument
 
 @inner
 def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
-    """Let threads go on that have met, or paused; return the state of the block.
+    """Let threads that have met, or paused, go on; return the state of the block.
 
     `waits_long`: threads have only paused for a while.
     """
@@ -98,7 +98,7 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
 
 @inner
 def _release_warp(block: Any, threads: Any, first: int, members: Any, waits_long: bool, races: Any) -> bool:
-    """Let lanes of the warp of thread `first` go on that have met; return whether there are some.
+    """Let the lanes that have met, of the warp of thread `first`, go on; return whether there are some.
 
     Lanes that take whoever is at their instruction wait while others may still come, and those go first
     that are behind, as a GPU lets lanes converge. `members`: room for the lanes of a warp.
@@ -273,7 +273,7 @@ def run_blocks(
 
 @inner
 def _leave_grid(threads: Any) -> None:
-    """Let threads go on that have waited for the whole grid."""
+    """Let threads that have waited for the whole grid go on."""
     for i in range(len(threads)):
         if threads[i].status == IN_GRID:
             threads[i].status = RUNNING

@@ -99,7 +99,7 @@ class Translation(Operands):
 
     @property
     def local_shadow(self) -> int:
-        """Return where it stands which bytes of local memory are written; 0: nowhere."""
+        """Return the place in a frame that says which bytes of local memory are written; 0: none."""
         return self.layout.local_size if self.options.initialised else 0
 
     @property
@@ -144,7 +144,7 @@ class Translation(Operands):
         self._fill(self._first_count, 0, _COUNT * len(self._counts))
 
     def behind(self) -> int:
-        """Return where it is counted how often the thread was behind this meeting."""
+        """Return the place that counts how often the thread was behind this meeting."""
         marks = self._marks.get(self._block)
         return NOTHING_BEHIND if marks is None else self._first_count + _COUNT * self._counts[marks]
 

@@ -15,10 +15,10 @@ from typing import Any, Final
 import numba
 from llvmlite import ir
 
-from ffi_bridge.native.private_api import inner_names, look_up, replaced
+from ffi_bridge.native.private_api import look_up, private_api, replaced
 from ffi_bridge.numba_cpu.internals import TESTED
 
-with inner_names("numba", numba.__version__, TESTED):
+with private_api("numba", numba.__version__, TESTED):
     from numba.core import cgutils as _emit
     from numba.np.npyimpl import _ArrayIndexingHelper  # pyright: ignore[reportPrivateUsage]
 

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from ffi_bridge.handler.c_code import call_c, member, variable
 from ffi_bridge.handler.frame import I32, I64, POINTER
-from ffi_bridge.native.wrapped_kernel import written
+from ffi_bridge.native.wrapped_kernel import function_of_text
 from ffi_bridge.numba_cpu.derivatives.compare import SCOPE, comparison
 from ffi_bridge.numba_cpu.derivatives.mode import Buffer, Mode
 from ffi_bridge.numba_cpu.internals import array_parts, link_text
@@ -86,7 +86,7 @@ def _tangents(buffer: Buffer, mode: Mode) -> tuple[str, ...]:
 
 def placeholder(name: str, buffers: Sequence[Buffer], mode: Mode, compared: bool) -> Any:
     """Return the dispatcher of a derivative, which stands for it until `calling` gives it functions."""
-    return numba.njit(written(name, source(buffers, mode, compared), {}, name))
+    return numba.njit(function_of_text(name, source(buffers, mode, compared), {}, name))
 
 
 def calling(kernel: Any, functions: Mapping[str, tuple[str, str]], primal: Any) -> Any:

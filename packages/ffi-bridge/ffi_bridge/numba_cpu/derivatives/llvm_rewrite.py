@@ -142,7 +142,7 @@ def _with_opaque_indices(text: str) -> str:
 
 
 def refused_in(text: str) -> list[str]:
-    """Return the deeds of a prepared kernel that have no derivative, beside its calls."""
+    """Return the constructs of a prepared kernel that have no derivative, beside its calls."""
     records = [RECORDS] if _RECORD.search(text) else []
     strings = any(_succeeds_after_a_string(x[0]) for x in _DEFINITION.finditer(text))
     return [*records, *([STRINGS] if strings else ())]

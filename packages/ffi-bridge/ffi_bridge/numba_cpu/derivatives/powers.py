@@ -75,7 +75,7 @@ def _product(of: str, kind: str, n: int) -> Iterator[str]:
 
 
 def _by_quotients(function: re.Match[str]) -> str:
-    """Return a function in which a power comes from the next one, where that is there."""
+    """Return a function that computes a power from the next one, where it has that."""
     next_one = dict(_LESS_ONE.findall(function[0]))
     there = {(base, exponent) for _, _, base, exponent in _CALL.findall(function[0])}
 

@@ -161,7 +161,7 @@ class Form:
         return results[:count], self.along(results[count:], tangents)
 
     def along(self, gradient: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Return the tangent of the one number, of its gradient; nothing where no input moves."""
+        """Return the tangent of the one number by its gradient; nothing where no input moves."""
         out, terms = self._number, []
         for i, slope in zip(self.active("in"), gradient, strict=True):
             if not isinstance(tangents[i], ad.Zero):
