@@ -43,6 +43,7 @@ def is_on() -> bool:
 
 
 @functools.cache
+# Read once: what one process compiles early and late is guarded alike.
 def set_by_environment() -> bool:
     """Return whether the process was started in the debug mode."""
     return os.environ.get(VARIABLE, "") not in ("", "0")

@@ -159,6 +159,7 @@ def _check_folder(place: Path) -> int:
 
 def _check_writers(path: Path, status: os.stat_result) -> None:
     """Raise _NotTrustedError if somebody else can have written a file that is run as machine code."""
+    # Not every system knows users by number.
     user = os.geteuid() if hasattr(os, "geteuid") else status.st_uid
     if status.st_uid not in (user, _ROOT):
         raise _NotTrustedError(f"{path} belongs to user {status.st_uid}, and this process runs as {user}")
@@ -175,6 +176,7 @@ def _read(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         status = os.fstat(file.fileno())
         _check_writers(path, status)
+        # It is read as a whole.
         if status.st_size > _ROOM:
             raise ValueError("larger than any kernel")
         if time.time() - status.st_mtime > _DAY:  # its time says when it was last read, to a day

@@ -103,6 +103,7 @@ class FrameReader:
             table = self._pointer(base, struct, member)
             buffers = (ctypes.c_void_p * size).from_address(table) if size else ()
             data += [
+                # ctypes reads a null pointer as None.
                 self._pointer(buffer or 0, "XLA_FFI_Buffer", "data")
                 for buffer in buffers
                 if self._int32(buffer or 0, "XLA_FFI_Buffer", "dtype").value != token

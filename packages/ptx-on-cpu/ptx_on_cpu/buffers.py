@@ -93,6 +93,7 @@ class Buffers:
         table = np.zeros(len(self._buffers), BUFFER)
         sizes: dict[int, int] = {}
         for buffer in self._buffers:
+            # Views of one array may begin together, and differ in size.
             sizes[buffer.address] = max(buffer.size, sizes.get(buffer.address, 0))
         for row, buffer in zip(table, self._buffers, strict=True):
             size = sizes[buffer.address]

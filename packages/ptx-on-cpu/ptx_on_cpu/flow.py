@@ -26,6 +26,7 @@ _WITHOUT_RESULT: Final = frozenset(
 def has_result(instruction: Instruction) -> bool:
     """Return whether the first operand is written."""
     if instruction.name in ("bar", "barrier"):
+        # The first operand of any other barrier is its number.
         return "red" in instruction.modifiers
     return bool(instruction.operands) and instruction.name not in _WITHOUT_RESULT
 

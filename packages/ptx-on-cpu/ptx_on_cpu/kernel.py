@@ -216,6 +216,7 @@ def _content(i: int, argument: Any, memory: Buffers) -> bytes:
         low, high = byte_bounds(argument)
         is_read_only = not argument.flags.writeable
         pointer = memory.add(Buffer(f"argument {i}", low, high - low, is_read_only, owner=argument))
+        # With a negative stride the first element is not the lowest address.
         return (pointer + argument.ctypes.data - low).to_bytes(8, "little")
     return bytes(argument) if isinstance(argument, bytes | bytearray) else np.asarray(argument).tobytes()
 

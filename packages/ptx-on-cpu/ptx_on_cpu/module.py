@@ -29,6 +29,7 @@ class Module:
     def __init__(self, ptx: str | bytes, *, objects: MutableMapping[str, bytes] | None = None) -> None:
         self._program = parse(ptx.decode() if isinstance(ptx, bytes) else ptx)
         self._objects = objects
+        # Of all kernels together: they share variables, in which a pointer may be kept.
         self._launches = itertools.count()
         variables = [*self._program.variables]
         for function in self._program.functions.values():

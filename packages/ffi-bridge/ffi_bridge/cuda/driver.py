@@ -238,6 +238,7 @@ def runs_warp_on(platform: str) -> bool:
 
 def _machine_driver() -> CudaDriver:
     try:
+        # The name without a number is a toolkit's, and may lead to a stub.
         library = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
         raise BackendUnavailableError(

@@ -214,6 +214,7 @@ class EmulatedDriver(Driver):
         extents = (grid_x, grid_y, grid_z), (x, y, z), shared
         try:
             cubin, passed = self.loaded[handle - 1], self._passed[handle - 1]
+            # The `void **kernelParams` of cuLaunchKernel.
             places = (ctypes.c_void_p * len(passed.sizes)).from_address(table)
             sized = zip(places, passed.sizes, strict=True)
             parameters = [ctypes.string_at(place or 0, size) for place, size in sized]
@@ -242,6 +243,7 @@ def _buffers(passed: Passed, parameters: Sequence[bytearray]) -> list[tuple[int,
     for pointer in passed.pointers:
         parameter = parameters[pointer.parameter]
         at = int.from_bytes(parameter[pointer.offset : pointer.offset + POINTER], "little")
+        # A pointer may lead into the middle of its buffer.
         numbers, places = by_address.setdefault(at - pointer.displacement, ([], []))
         numbers.append(pointer.buffer)
         places.append((parameter, pointer.offset))

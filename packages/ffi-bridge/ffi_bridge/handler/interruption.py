@@ -86,6 +86,7 @@ def _watch() -> Watch:
         binding.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     text = _TEXT.substitute(
         FILE=file,
+        # Python runs handlers of signals in this thread alone.
         MAIN_THREAD=threading.main_thread().ident,
         PATIENCE=PATIENCE,
         CLOCK_MONOTONIC=time.CLOCK_MONOTONIC,

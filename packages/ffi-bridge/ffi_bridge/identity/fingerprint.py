@@ -188,6 +188,7 @@ class Walk:
 
     def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
         """Yield every attribute of `module` that `code` names: it may have the module under another name."""
+        # A module may lead back to itself through those that it imports.
         if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
             return
         self._modules.add(id(module))

@@ -33,6 +33,7 @@ class NativeCall:
 
     def batched(self, num_inputs: int) -> tuple[tuple[bool, ...], ...]:
         """Return for each input, then each output, which levels it has an axis for."""
+        # Outputs have an axis for every level, whatever the inputs have.
         ins = [tuple(level.mapped[i] for level in self.levels) for i in range(num_inputs)]
         return (*ins, *[(True,) * len(self.levels)] * len(self.outs))
 

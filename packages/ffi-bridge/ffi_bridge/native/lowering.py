@@ -101,6 +101,7 @@ def spread(call: NativeCall, ins: Sequence[Any], levels: int) -> tuple[NativeCal
     arrays: list[Any] = []
     for i, x in enumerate(ins):
         extents, dims = [(level.size, level.mapped[i]) for level in call.levels], iter(x.shape)
+        # An axis of extent 1 is broadcast along the level that the input lacks.
         front = [next(dims) if has else 1 for _, has in extents[:levels]]
         rest = tuple(dims)
         whole = (*(size for size, _ in extents[:levels]), *rest)

@@ -32,6 +32,7 @@ class Outs:
         A plain dict must have its keys in sorted order, as JAX has them.
         """
         _check_order(outs)
+        # After the check, since flattening a dict sorts its keys.
         leaves, tree = jax.tree.flatten(outs)
         if not leaves:
             raise KernelDefinitionError("outs is empty; give at least one jax.ShapeDtypeStruct")

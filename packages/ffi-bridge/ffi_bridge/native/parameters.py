@@ -65,6 +65,7 @@ class Parameters:
         subject, names = f"kernel '{self.function.__name__}'", [x.name for x in self.buffers]
         by_name = {name: x for name, x in named.items() if name not in self.static}
         ins = in_order(subject, names, args, by_name)
+        # Too many inputs are refused later, where their number is compared.
         names += [f"input {i}" for i in range(len(names), len(ins))]
         return [as_array(subject, *x) for x in zip(names, ins, strict=False)], self.constants(named)
 

@@ -136,6 +136,7 @@ def effects_of_call(ordered: bool) -> frozenset[Any]:
     and run a `while_loop` for each element until the last one ends, and refuses so where there are callbacks.
     """
     nothing = jax.ShapeDtypeStruct((), np.float32)
+    # A target that never exists: only the effects are wanted that JAX gives to such a call.
     call = jax.ffi.ffi_call("with_side_effects", nothing, has_side_effect=True)
     # An ordered call has the others, too: JAX calls a program that `Lowered.compile` made without its tokens
     # if there are ordered effects alone.
@@ -151,6 +152,7 @@ def callback_effect(ordered: bool) -> Any:
 
     Unlike that, it equals every other one of its class, which is what `jax.export` can write and read.
     """
+    # JAX exports no name of this effect: a traced callback has it.
     (of_callbacks,) = jax.make_jaxpr(partial(io_callback, print, None, ordered=ordered))().effects
     base: Any = type(of_callbacks)
 
@@ -163,6 +165,7 @@ def callback_effect(ordered: bool) -> Any:
 
     # By its name an exported program finds the class.
     Call.__qualname__ = "OrderedCall" if ordered else "UnorderedCall"
+    # JAX lowers programs with effects of known classes only.
     mlir.lowerable_effects.add_type(Call)
     return Call()
 

@@ -185,6 +185,7 @@ def _call_over_batch(
     rooms: dict[int, tuple[Any, Any]] = {}
     for i in map(layout.names.index, layout.copied):
         size = arguments[i].size(builder, sum(arguments[i].batched))
+        # One room for all elements of a batch, filled anew for each.
         rooms[i] = copies.room(layout.names[i], size), size
     with ExitStack() as loops:
         for level in range(layout.levels):

@@ -227,5 +227,6 @@ def _inputs_and_constants(
     except TypeError as error:
         raise KernelTypeError(f"kernel '{function.__name__}': {error}") from None
     inputs = {name: x for name, x in bound.arguments.items() if name not in static}
+    # After the inputs were taken: what a call leaves out is a constant.
     bound.apply_defaults()
     return inputs, Constants((name, x) for name, x in bound.arguments.items() if name not in inputs)

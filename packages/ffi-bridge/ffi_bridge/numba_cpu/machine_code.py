@@ -162,6 +162,7 @@ class Code:
         UNKNOWN: for what other calls may leave there.
         """
         there = self.places(load.operands[0])
+        # A wider value may hold several addresses.
         if len(there) != 1 or self.bytes_of(load.text) > ADDRESS_BYTES:
             return None
         (place,) = there
@@ -186,6 +187,7 @@ class Code:
 
     def _touching(self, memory: int) -> dict[int, list[tuple[int, Step]]]:
         """Return the stores to memory on the stack, and the calls that are given it, by block."""
+        # Made when a load from the stack asks for it, as few kernels have one.
         if not self._touched:
             for block, steps in self._blocks.items():
                 for number, step in enumerate(steps):

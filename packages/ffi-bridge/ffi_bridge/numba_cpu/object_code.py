@@ -109,6 +109,7 @@ def pack(compiled: CompileResult, handler: str, threading: Threading | None, war
     environments = [x.name for x in variables if x.name.startswith(ENVIRONMENT)]
     outside = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     facts = {
+        # LLVM's intrinsics are declared, and are no symbols.
         "symbols": [name for name in outside if not name.startswith(_INTRINSIC)],
         "addresses": {x.name: named_at(address_in(x.name)) for x in variables if x.name.startswith(ADDRESS)},
         "environments": environments,

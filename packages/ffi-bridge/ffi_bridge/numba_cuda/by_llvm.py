@@ -184,6 +184,7 @@ class NumbaCuda(Compiler):
                 by_parameter[first + words.index(None)] = i
                 first += len(words)
             else:
+                # numba-cuda passes the two parts of a complex number one by one.
                 first += 2 if isinstance(kind, types.Complex) else 1
         return by_parameter
 

@@ -79,6 +79,7 @@ def _add(
         steps = tuple(_steps(x, buffers, sizes) for x in launch.arguments)
         ranks = tuple(len(x.shape) for x in launch.arguments)
         kernel = batched_kernel(kernel, sizes, steps, ranks)
+        # The third axis is free: launches that use it are repeated element by element.
         extents = replace(extents, grid=(*extents.grid[:2], batch_blocks(sizes)))
     arguments = [
         _with_batch(x, buffers[x.buffer], sizes) if isinstance(x, View) else x for x in launch.arguments

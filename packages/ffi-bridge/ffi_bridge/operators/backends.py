@@ -11,6 +11,7 @@ from ffi_bridge.errors import KernelTypeError, UnknownBackendError
 
 # Our platform -> the names JAX lowers it under.
 PLATFORMS: dict[str, tuple[str, ...]] = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
+# A platform may be named as here, or in any way that JAX does.
 _OURS = {"gpu": "gpu"} | {name: ours for ours, names in PLATFORMS.items() for name in names}
 
 PREFERENCE: dict[str, tuple[str, ...]] = {

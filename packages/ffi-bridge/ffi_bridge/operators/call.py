@@ -26,6 +26,7 @@ class Call:
         self.static = tuple(sorted(static.items()))
         # 1, 1.0 and True are equal, as are 0.0 and -0.0, and are not the same argument to a builder.
         self._key = (operator, outs, self.static, exact_key(self.static), backend)
+        # Once, as JAX hashes parameters of primitives at every call.
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:

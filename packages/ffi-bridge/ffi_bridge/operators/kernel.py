@@ -207,6 +207,7 @@ class XLACustomKernel(Definition):
         return rows_of(self.tuning, device, self.name, platform)
 
     def _prepared(self, outs: Any, backend: str | None, static: dict[str, Any]) -> _Prepared:
+        # Not `Outs.of`: this runs at every call, and checks cost more than the look-up.
         leaves, tree = jax.tree.flatten(outs)
         choice = self._scoped_choice() if backend is None else backend
         values = tuple(static.values())

@@ -93,6 +93,7 @@ def dense(value: Any) -> Any:
     """Return `value`, or None where it stands for zero."""
     if value is None or isinstance(value, ad.Zero):
         return None
+    # float0 is JAX's type of the tangent of an integer.
     return None if getattr(value, "dtype", None) == jax.dtypes.float0 else value
 
 

@@ -138,6 +138,7 @@ def batch_parameters(
 def launches_of_batch(extents: LaunchExtents, sizes: Sequence[int]) -> Iterator[tuple[int, LaunchExtents]]:
     """Yield the first element and the extents of one launch, or of two where an axis has too few blocks."""
     count = math.prod(sizes)
+    # Elements go along y as far as it reaches, then along z; what is left takes a second launch.
     rows, rest = divmod(count, MAX_GRID[1])
     for first, y, z in ((0, MAX_GRID[1], rows), (count - rest, rest, 1)):
         if y and z:

@@ -169,6 +169,7 @@ def _without_type_parameters(kernel: Any, types: Sequence[Any]) -> Any:
     key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
     if key not in _specialisations:
         annotations = {name: t for (name, _), t in zip(parameters_of(kernel), types, strict=True)}
+        # "unique": a module of its own, which is compiled alone.
         _specialisations[key] = wp.kernel(annotated(kernel.func, annotations), module="unique")
         _specialisations[key].options.update(kernel.options)
     return _specialisations[key]

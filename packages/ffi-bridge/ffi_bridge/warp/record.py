@@ -134,6 +134,7 @@ class Recorder:
 
         return lookup
 
+    # Parameters as `wp.launch` has them, since a user may give any by name.
     def launch(
         self,
         kernel: Any,

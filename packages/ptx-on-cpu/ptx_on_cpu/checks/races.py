@@ -220,12 +220,14 @@ def note_access(
     """
     head = head_of(state)
     records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
+    # The lowest three bits are the kind; IN_SHARED, ACQUIRE and RELEASE lie above.
     bits, kind = kind, kind & 7
     if kind == BLOCK_ATOMIC and not bits & IN_SHARED:
         # From here on strong accesses have to be compared with each other.
         head[NARROW] = 1
     for c in range(offset // 4, (offset + size + 3) // 4):
         lo, hi = max(offset, 4 * c), min(offset + size, 4 * c + 4)
+        # A bit for each of the cell's four bytes.
         mask = ((1 << (hi - lo)) - 1) << (lo - 4 * c)
         part = ((value >> (8 * (lo - offset))) & ((1 << (8 * (hi - lo))) - 1)) << (8 * (lo - 4 * c))
         part = part - (part >> 31 << 32)  # as int32

@@ -43,6 +43,7 @@ def count(
     table["shared_requests"], table["wavefronts"] = shared.requests, shared.wavefronts
     table["ideal_wavefronts"] = shared.ideal
     atomics = accesses[accesses["kind"] == ATOMIC]
+    # `located` gives addresses outside of all buffers the next number.
     names = [each.name for each in buffers] + ["elsewhere"] * bool((buffer == len(buffers)).any())
     return Counts(
         instructions=instructions,

@@ -96,6 +96,7 @@ def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any)
         elif kind == ACTIVE:
             thread.result = everybody
         elif kind == ELECT:
+            # PTX leaves open which lane it is.
             thread.result = members[0]
             thread.predicate = lane == members[0]
         elif MATCH_ANY <= kind <= MATCH_ALL:

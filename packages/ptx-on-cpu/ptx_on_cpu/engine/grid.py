@@ -138,6 +138,7 @@ def _run(
     # Up to the next line of the cache; the frames have one line more than they need.
     records["frames"] += np.uint64(_LINE) - records["frames"] % np.uint64(_LINE)
     threads = np.zeros((rows, shape.threads), THREAD)
+    # Patience is told in turns of loops, and the scheduler counts pauses.
     turns = settings.patience // SLICE
     with kept_subnormals():
         why, row = run_blocks(

@@ -13,10 +13,12 @@ from ptx_on_cpu.syntax.program import Function, Instruction, Program, Variable, 
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)".*$', re.MULTILINE)
 _MODULE_LINE: Final = re.compile(r"^\s*\.(?:version|target|address_size)\b.*$", re.MULTILINE)
+# Debug information in binary form.
 _SECTION: Final = re.compile(r"^\s*\.section[^{]*\{[^}]*\}", re.MULTILINE)
 _LOCATION: Final = re.compile(
     r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?.*$", re.MULTILINE
 )
+# Functions of headers are told by the line that calls them.
 _HEADER_FILE: Final = re.compile(r"\.(h|hpp|cuh|inl)$")
 _HEADER: Final = re.compile(r"\.(entry|func)\b([^;{]*)([;{])")
 # Two colons are of a modifier, as in `shared::cta`.

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+# Packed types, by the bits of both elements together.
 _PAIRS: Final = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "e4m3x2": 16, "e5m2x2": 16}
 _WIDTHS: Final = {"pred": 1, "bf16": 16, "tf32": 32} | _PAIRS
 

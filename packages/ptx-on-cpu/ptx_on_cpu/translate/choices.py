@@ -79,6 +79,7 @@ def _set_pair(t: Translation, modifiers: list[str], operands: Sequence[str]) -> 
         _combined(t, floats.compared_half(t.text, modifiers[0], modifiers, a, b, i), modifiers, operands)
         for i in (0, 1)
     )
+    # Upper half first, as `packed` takes them.
     halves = [t.text.new(f"select i1 {holds}, i16 {yes}, i16 0") for holds in (high, low)]
     t.set(operands[0], packed(t.text, modifiers[-1], *halves), "b32")
 

@@ -39,6 +39,7 @@ def _call(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None
     callee = next(operand for operand in operands if not operand.startswith("("))
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in operands if o[0] == "("]
     results = lists.pop(0) if operands[0].startswith("(") else []
+    # Parameters of calls that stay are local memory of the caller.
     arguments = [_parameter(t, name) for name in (lists[0] if lists else [])]
     if callee in _GRID:
         # Kernels only test the handle of the grid for being there.

@@ -106,6 +106,7 @@ def _from_integer(text: Text, into: str, source: str, modifiers: Collection[str]
         mine = FLOATS[into]
         number = text.new(f"{'s' if sign == 's' else 'u'}itofp i{width} {value} to {mine}")
         return clamped(text, into, number, modifiers)
+    # One way for all widths; only unsigned 64 bits need the care below.
     value = text.resized(value, width, 64, sign == "s")
     is_signed = sign == "s" or width < 64
     high = text.new(f"{'ashr' if is_signed else 'lshr'} i64 {value}, 32")

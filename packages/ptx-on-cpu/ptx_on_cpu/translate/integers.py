@@ -155,6 +155,7 @@ def _negative(t: Translation, kind: str, a: str) -> str:
 def _dot_product(t: Translation, kind: str, a: str, b: str, total: str) -> str:
     """Add products of 4 bytes with 4 bytes, or of 2 halves with 2 bytes, to the third operand."""
     count = 4 if t.name == "dp4a" else 2
+    # `dp2a` takes the lower or the upper two bytes of the second operand.
     first = 2 if "hi" in t.modifiers else 0
     for i in range(count):
         x = _field(t, a, i * 32 // count, 32 // count, t.modifiers[-2])

@@ -23,6 +23,7 @@ _NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
 
 def _space(t: Translation, modifiers: list[str], operand: str) -> str:
     """Return the state space of an access; parameters of inlined functions are local memory."""
+    # What is behind `_` names a window within the space, as in `shared_cta`.
     space = next((s for p in modifiers if (s := p.partition("_")[0]) in _SPACES), "generic")
     # Constants are buffers of the module like its other variables.
     if space == "const":

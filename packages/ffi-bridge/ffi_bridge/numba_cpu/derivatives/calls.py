@@ -72,6 +72,7 @@ class DifferentiableKernel(NumbaKernel):
         self, mode: Mode, ins: Sequence[Any], outs: Sequence[Any], constants: Constants
     ) -> Derivative:
         """Return the kernel of a derivative, for inputs and outputs of these dtypes."""
+        # In the debug mode the code of a derivative compares it.
         key = (mode, tuple(ins), tuple(outs), constants, compared := debug.is_on())
         if key not in self._derivatives:
             buffers = self._buffers(ins, outs)

@@ -15,6 +15,7 @@ def load() -> Any:
     package = importlib.util.find_spec("enzyme_ad")
     if package is None or not package.submodule_search_locations:
         sys.exit("error: Enzyme: this Python has no package enzyme-ad")
+    # The package itself imports JAX; its compiler is an extension module that does not.
     library = Path(package.submodule_search_locations[0]) / "jax" / "enzyme_call.so"
     spec = importlib.util.spec_from_file_location("enzyme_call", library)
     if spec is None or spec.loader is None or not library.is_file():

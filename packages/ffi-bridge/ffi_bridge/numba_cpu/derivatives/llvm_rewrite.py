@@ -86,6 +86,7 @@ def one_function(text: str, kernel: str, simplified: bool) -> str:
     What is read twice would be kept twice: once indices are hidden, nobody sees that they are equal. LLVM is
     not to make `memset` or `calloc` of loops, whose types Enzyme would ask for, nor loops over vectors.
     """
+    # Some functions Numba keeps apart, and here one is to be left.
     module = llvm.parse_assembly(_HEAD.sub(rf"\1 {_NO_LIBRARY}\2 {{", text.replace(" noinline", "")))
     for function in module.functions:
         if not function.is_declaration and function.name != kernel:

@@ -127,6 +127,7 @@ class Places:
             return self._add(name, set().union(*loaded))
         if line.opcode == "getelementptr":
             return self._add(name, self._elements(line))
+        # What a comparison results in leads nowhere.
         if not name or line.opcode in ("icmp", "fcmp"):
             return False
         return self._add(name, set().union(*(self._places.get(x, set()) for x in line.operands)))
@@ -153,6 +154,7 @@ class Places:
             ]
             return self._store(to, set().union(*held))
         operands = line.operands
+        # A function from elsewhere may return any address that it was given.
         if called not in self._parameters:
             return bool(name) and self._add(
                 name, set().union(*(self._places.get(x, set()) for x in operands))
@@ -213,6 +215,7 @@ def _parameters(function: str, text: str) -> list[str]:
 def size_of(kind: str) -> int:
     """Return how many bytes a type has."""
     if match := _TYPE.fullmatch(kind):
+        # A single bit takes a byte, too.
         return {"float": 4}.get(kind, 8) if match[1] is None else max(1, int(match[1]) // 8)
     if match := _MANY.fullmatch(kind):
         return int(match[1]) * size_of(match[2])

@@ -27,6 +27,7 @@ _NUMBER: Final = Template(Path(__file__).with_name("power.ll").read_text())
 _FUNCTION: Final = re.compile(r"^define .*?^\}$", re.M | re.S)
 _LESS_ONE: Final = re.compile(r"^ *(%\S+) = add (?:nuw |nsw )*i64 (%\S+), -1$", re.M)
 _CALL: Final = re.compile(r"@powi\.(f\d+)\.i64\((\w+) (%\S+), i64 (%[^\s)]+)\)")
+# Of at most two digits: more products than that are a loop's business.
 _CONSTANT: Final = re.compile(r"(<[^>]*>|\w+) @powi\.(v?\w+)\.i64\(([^,]*), i64 ([1-9]\d?)\)")
 
 
