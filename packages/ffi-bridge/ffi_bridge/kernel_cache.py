@@ -176,7 +176,7 @@ def _read(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         status = os.fstat(file.fileno())
         _check_writers(path, status)
-        # It is read as a whole.
+        # Nothing larger is read into memory.
         if status.st_size > _ROOM:
             raise ValueError("larger than any kernel")
         if time.time() - status.st_mtime > _DAY:  # its time says when it was last read, to a day

@@ -74,7 +74,7 @@ def in_this_thread(replacements: Iterable[Replacement]) -> Generator[None]:
         def either(*args: Any, **kwargs: Any) -> Any:
             return (ours if threading.get_ident() == thread else theirs)(*args, **kwargs)
 
-        # In the module all threads see it: which thread calls decides.
+        # All threads see the replacement, which asks who calls.
         setattr(owner, name, either)
         return lambda: setattr(owner, name, theirs)
 
