@@ -87,6 +87,7 @@ class Module:
         if match := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", text):
             return int(match[1], 16).to_bytes(size, "little")
         if re.match(r"-?\d", text):
+            # Negative numbers in two's complement.
             return (int(text.rstrip("uU"), 0) % (1 << 8 * size)).to_bytes(size, "little")
         name, _, offset = text.removeprefix("generic(").replace(")", "").partition("+")
         if name in self._program.functions:

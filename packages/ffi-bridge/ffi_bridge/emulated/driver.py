@@ -226,6 +226,7 @@ class EmulatedDriver(Driver):
         return 0
 
     def _name_error(self, status: int, name: int) -> int:
+        # The text lives as long as the state of the call has it.
         ctypes.c_char_p.from_address(name).value = self._calls[threading.get_native_id()].failure
         return 0
 

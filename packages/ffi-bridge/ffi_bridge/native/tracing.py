@@ -89,6 +89,7 @@ def check_whole(operator: str, inputs: Sequence[Any], levels: Levels = ()) -> li
             # Inputs that are split alike along a batch level stay so.
             if axes is not None and split_over[k] in (None, axes):
                 split_over[k], spec[mapped.index(k)] = axes, None
+        # An array that is unreduced has a part of each sum on every device.
         if any(axis is not None for axis in spec) or x.manual_axis_type.unreduced:
             raise ShardedInputError(
                 f"operator {operator!r}: input {i} is {x.str_short()}, split over explicit mesh "

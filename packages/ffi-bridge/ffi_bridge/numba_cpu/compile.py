@@ -61,6 +61,7 @@ def compile_handler(
         warning = error_messages.copied_inputs(layout.kernel, lost)
         handler = f"{name}.copying"  # the code of the other one stays in Numba's engine
         compiled, _, threading, address = emitted(replace(layout, copied=tuple(lost)))
+    # For Numba's own engine, whose code runs if the object file cannot be loaded.
     compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
     entry = object_code.pack(compiled, handler, threading, warning)
     if keep and object_code.is_portable(compiled, entry):

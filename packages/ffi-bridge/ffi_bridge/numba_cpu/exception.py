@@ -36,6 +36,7 @@ def describe_exception(frame: Frame, context: Any, status: Any, kernel: str) -> 
     builder = frame.builder
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
+    # Numba's own: that of our target would record the exception as well.
     CPUCallConv.raise_error(context.call_conv, builder, api, status)
     message = _take_message(builder, api, kernel)
     error = _error_of(frame, api, message)

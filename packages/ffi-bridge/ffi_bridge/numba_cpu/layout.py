@@ -95,6 +95,7 @@ def buffer_types(arguments: Sequence[types.Type]) -> list[Any]:
 
 def array_type(kernel: str, name: str, dtype: np.dtype[Any], ndim: int, readonly: bool) -> types.Array:
     """Return Numba's type of a C-contiguous buffer; raise KernelTypeError for a dtype that it cannot have."""
+    # For inputs alone: nothing can be stored to elements of these types.
     if readonly and dtype in HALVES:
         return types.Array(HALVES[dtype], ndim, "C", readonly=True)
     if np.dtype(dtype) not in DTYPES:

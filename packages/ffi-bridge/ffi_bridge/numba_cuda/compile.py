@@ -164,6 +164,7 @@ def _explain(
         return True
 
     names = _names(kernel, arguments)
+    # If it compiles for arrays that may be written to, writing is what is wrong.
     writable = [replace(x, readonly=False) if isinstance(x, ArrayType) else x for x in arguments]
     if writable == list(arguments) or not compiles(writable):
         return error_messages.not_compiled(kernel.__name__, names, arguments, error)

@@ -99,6 +99,7 @@ class Backend:
         if missing := [need for need in needs if need in lacks]:
             return f"{self.name} has no {missing[0]}"
         try:
+            # Last, since it imports the kernels.
             self.load()
         except ModuleNotFoundError as error:
             top = (error.name or "").partition(".")[0]

@@ -32,6 +32,7 @@ def make_primitive(operator: Operator) -> Primitive:
     batching.primitive_batchers[primitive] = partial(_batch, operator, primitive)
     for names in PLATFORMS.values():
         for device in names:
+            # A rule for each, since none is told which platform it lowers for.
             rule = partial(_lower, operator, device)
             mlir.register_lowering(primitive, rule, platform=device)
     return primitive

@@ -44,6 +44,7 @@ def resources(ptx: str, capability: tuple[int, int] = (9, 0)) -> dict[str, Resou
     PATH. Raise FileNotFoundError without it, ValueError with its words if it refuses the PTX,
     as it does that of compilers newer than itself.
     """
+    # With -v ptxas prints what each kernel takes.
     command = [_ptxas(), "-v", f"-arch=sm_{capability[0]}{capability[1]}", "kernel.ptx", "-o", "kernel.cubin"]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "kernel.ptx").write_text(ptx)

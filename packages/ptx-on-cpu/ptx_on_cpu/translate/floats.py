@@ -252,6 +252,7 @@ def compared(text: Text, how: str, kind: str, modifiers: Collection[str], a: str
         a, b = flushed(text, kind, a), flushed(text, kind, b)
     if kind not in FLOATS:
         a, b = widened(text, kind, a), widened(text, kind, b)
+    # LLVM has the `u` of unordered comparisons in front, PTX behind.
     name = {"num": "ord", "nan": "uno"}.get(how) or (f"u{how[:2]}" if len(how) == 3 else f"o{how}")
     return text.new(f"fcmp {name} {FLOATS.get(kind, 'float')} {a}, {b}")
 

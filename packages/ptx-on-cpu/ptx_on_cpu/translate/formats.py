@@ -88,6 +88,7 @@ def clamped(text: Text, kind: str, value: str, modifiers: Collection[str]) -> st
     """Return a float or double in [0, 1] for `.sat`, with 0 for NaN; not below 0 for `.relu`."""
     native = FLOATS[kind]
     if "sat" in modifiers:
+        # `ogt` is false for NaN, which so becomes 0.
         positive = text.new(f"fcmp ogt {native} {value}, 0.0")
         value = text.new(f"select i1 {positive}, {native} {value}, {native} 0.0")
         large = text.new(f"fcmp ogt {native} {value}, 1.0")

@@ -135,6 +135,7 @@ def _atomic(t: Translation, modifiers: list[str], operands: Sequence[str]) -> No
     result, address, *values = operands if t.name == "atom" else ("_", *operands)
     kind = modifiers[-1]
     how = next(modifier for modifier in modifiers if modifier in _ATOMIC)
+    # Both are of compute capability 9.0 and later.
     if width(kind) == 128 or any(
         modifier.startswith("v") and modifier[1:].isdigit() for modifier in modifiers
     ):

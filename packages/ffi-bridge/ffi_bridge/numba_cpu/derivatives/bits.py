@@ -142,6 +142,7 @@ class Bits:
         if i in self._torn:
             return True
         operand_widths = self._operand_widths(line) if line.result else set()
+        # A conversion computes with the bits as a number.
         if line.opcode in ("sitofp", "uitofp"):
             return bool(operand_widths)
         if line.opcode == "bitcast":

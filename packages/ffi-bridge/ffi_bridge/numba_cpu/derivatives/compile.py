@@ -141,6 +141,7 @@ def _differentiated(
             if not simplified and (is_last or not isinstance(error, enzyme.NotDecided)):
                 refuse([x for x in (enzyme.BY_ADDRESS, enzyme.OF_OTHER_TYPES) if x in str(error)])
                 raise
+    # The last of the forms has returned or raised.
     raise AssertionError
 
 

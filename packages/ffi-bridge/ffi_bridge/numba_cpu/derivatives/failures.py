@@ -87,6 +87,7 @@ def _failing(blocks: dict[str, str], as_emitted: bool) -> set[str]:
             if passed and any(f"  {passed[1]} = call i32 " in x for x in blocks.values() if x is not block):
                 failing.add(name)
     targets = {name: set(_TARGET.findall(block)) for name, block in blocks.items()}
+    # A block fails, too, that leads to failing ones alone.
     while more := {x for x, to in targets.items() if to and to <= failing} - failing:
         failing |= more
     return failing

@@ -85,6 +85,7 @@ def released_at_the_end(text: str, name: str) -> str:
     Each function of the module gets the arena as its first argument.
     """
     functions = {match[1] for match in _DEFINED.finditer(text)} - {"entry"}
+    # What both declare, the arena declares.
     text = _ENTRY.sub("define internal void @entry(ptr %outs, ptr %.arena) {", _DECLARED.sub("", text))
     text = _ALLOCATES.sub(r"@arena_\1(", text).replace(f"@{failures.NAME}(", "@arena_leave_if(")
     for called in [*map(re.escape, functions), r"arena_(?:malloc|calloc|realloc|free|leave_if)"]:

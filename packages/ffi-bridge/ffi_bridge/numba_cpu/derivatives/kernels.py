@@ -109,6 +109,7 @@ def calling(kernel: Any, functions: Mapping[str, tuple[str, str]], primal: Any) 
     derivatives = {name: linked(*function) for name, function in functions.items()}
     scope = {"_kernel_": primal, "np": np, **SCOPE, **derivatives}
     function = kernel.py_func
+    # The placeholder's code, which now finds the functions among its globals.
     return numba.njit(FunctionType(function.__code__, scope, function.__name__))
 
 

@@ -47,6 +47,7 @@ def _batch(operands: Sequence[jax.Array], axes: Sequence[int | None]) -> tuple[j
     return product(x, y), 0
 
 
+# Not traced: JAX's derivative of `where` would multiply 0 by infinity again.
 _product_p: Final = Primitive("product_with_strong_zeros")
 _product_p.def_impl(jax.jit(_value))
 _product_p.def_abstract_eval(_abstract)
