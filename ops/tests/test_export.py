@@ -84,7 +84,7 @@ def kernels_of(name):
         pairs = [(turned, large) for turned in (0, 1) for large in (False, True)]
         found = {pair: module.along_equal_rows(of[pair[0]][pair[1]], pair[1]) for pair in pairs}
     if family == "noise":
-        found = {large: module.kernel_with(what, 0, True, large) for large in (False, True)}
+        found = {large: module.make_kernel(what, 0, True, large) for large in (False, True)}
     return found
 
 

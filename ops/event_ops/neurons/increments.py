@@ -22,11 +22,11 @@ def increments(
     found: list[jax.Array | None] = []
     for i, result in enumerate(program.results):
         without = [jnp.zeros_like(x) if k == i else x for k, x in enumerate(states)]
-        found.append(reset(without, variables)[i] if result in _sums_with(f"x{i}", program) else None)
+        found.append(reset(without, variables)[i] if result in _sums_that_have(f"x{i}", program) else None)
     return found
 
 
-def _sums_with(name: str, program: Program) -> set[str]:
+def _sums_that_have(name: str, program: Program) -> set[str]:
     """Return the results that are the value of this name, plus or minus values that do not depend on it."""
     sums, dependent = {name}, {name}
     _follow(program.operations, sums, dependent)

@@ -18,7 +18,7 @@ from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS
 from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lists_of
 from event_ops.kernels.numba_cpu.events import flags_of
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
-from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, draw_with
+from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, make_draw
 from event_ops.neurons.emit import parts_of
 from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
@@ -51,7 +51,7 @@ def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = (
     body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
     compiled = njit(error_model="numpy", fastmath=CONTRACT)
-    draws = {f"draw{k}": draw_with(distribution, k) for k, distribution in enumerate(noise)}
+    draws = {f"draw{k}": make_draw(distribution, k) for k, distribution in enumerate(noise)}
     functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
     functions |= {"math": math, "np": np, **tables_of(neuron)}
     step_range = compiled(defined("step_range", ["states", "variables", "low", "high"], body, **functions))

@@ -42,11 +42,11 @@ def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
-    visit = visits_with(rule, storage, large)
+    visit = make_visits(rule, storage, large)
     return njit(parallel=large)(kernel_function(rule, storage, visit=visit, hoist=dense_visits.laid_flat))
 
 
-def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
+def make_visits(rule: Traced, storage: Storage, large: bool) -> Any:
     """Return the function that changes each synapse of the neurons that spiked.
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
@@ -62,16 +62,16 @@ def visits_with(rule: Traced, storage: Storage, large: bool) -> Any:
 
 
 _IN_BLOCKS: Final[dict[Storage, Callable[..., Any]]] = {
-    ROWS: sparse_visits.blocks_with,
-    COLUMNS: sparse_visits.blocks_with,
-    DENSE_ROWS: dense_visits.rows_in_blocks,
-    DENSE_COLUMNS: dense_visits.columns_in_blocks,
+    ROWS: sparse_visits.make_visit_rows_in_blocks,
+    COLUMNS: sparse_visits.make_visit_rows_in_blocks,
+    DENSE_ROWS: dense_visits.make_visit_rows_in_blocks,
+    DENSE_COLUMNS: dense_visits.make_visit_columns_in_blocks,
 }
 _ONE_BY_ONE: Final[dict[Storage, Callable[..., Any]]] = {
-    ROWS: sparse_visits.rows_with,
-    COLUMNS: sparse_visits.rows_with,
-    DENSE_ROWS: dense_visits.rows_with,
-    DENSE_COLUMNS: dense_visits.columns_with,
+    ROWS: sparse_visits.make_visit_rows,
+    COLUMNS: sparse_visits.make_visit_rows,
+    DENSE_ROWS: dense_visits.make_visit_rows,
+    DENSE_COLUMNS: dense_visits.make_visit_columns,
 }
 _VISITING: Final[dict[Storage, Callable[..., Any]]] = {
     ROWS: sparse_visits.visiting,

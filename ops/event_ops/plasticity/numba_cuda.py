@@ -12,7 +12,7 @@ from event_ops.codegen.emit import tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.access import is_active
-from event_ops.kernels.numba_cuda.plasticity import given_place, grid_and_pieces, own_place, rows_with
+from event_ops.kernels.numba_cuda.plasticity import given_place, grid_and_pieces, make_visit_rows, own_place
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.plasticity.emit import COLUMNS, DENSE_ROWS, ROWS, STORAGES, Storage, kernel_function, update
 from ffi_bridge import numba_cuda_callable
@@ -21,7 +21,7 @@ _KEPT = 1024  # rules
 _MOST_ROWS = 65535  # blocks along y
 
 
-def dense_with(change: Any, by_row: bool) -> Any:
+def make_dense_visit(change: Any, by_row: bool) -> Any:
     """Return the function that calls `change` for each entry of a dense matrix whose row or column spikes.
 
     Threads are columns, blocks along y are rows.
@@ -52,9 +52,9 @@ def kernel(rule: Traced, storage: Storage) -> Any:
     called = {"cuda": cuda, "math": math, "np": np, **tables_of(rule)}
     change = cuda.jit(device=True)(update(rule, NUMBA_CUDA, **called))
     if storage in (ROWS, COLUMNS):
-        visit = rows_with(change, own_place if storage is ROWS else given_place)
+        visit = make_visit_rows(change, own_place if storage is ROWS else given_place)
     else:
-        visit = dense_with(change, storage is DENSE_ROWS)
+        visit = make_dense_visit(change, storage is DENSE_ROWS)
     return cuda.jit(kernel_function(rule, storage, "extent", visit=visit, hoist=as_it_is))
 
 

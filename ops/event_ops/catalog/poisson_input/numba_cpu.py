@@ -129,7 +129,7 @@ def draw_of_data(
 
 
 @cache
-def kernel_with(draw: Any, large: bool) -> Any:
+def make_kernel(draw: Any, large: bool) -> Any:
     """Return the kernel for one thread, or for all; `draw` is that of tables or that of data.
 
     initial and y are the same memory; XLA copies initial first where it is needed again.
@@ -153,7 +153,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         chosen = draw_of_data if which.dtype.kind == "f" else draw
-        run = numba_kernel(kernel_with(chosen, large), outs, input_output_aliases={6: 0})
+        run = numba_kernel(make_kernel(chosen, large), outs, input_output_aliases={6: 0})
         return run(weight, seed, step, first, tables, which, initial)
 
     return call

@@ -13,7 +13,7 @@ from ffi_bridge import numba_cuda_kernel
 
 
 @cache
-def kernel_with(number_of: Any) -> Any:
+def make_kernel(number_of: Any) -> Any:
     """Return the kernel for known or traced means; initial and y are the same memory."""
 
     @cuda.jit
@@ -33,7 +33,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         is_mean = which.dtype.kind == "f"
-        kernel = kernel_with(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
+        kernel = make_kernel(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
         run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases={6: 0})
         return run(weight.reshape(-1), seed, step, first, tables, which.reshape(-1), initial)
 

@@ -12,7 +12,7 @@ from ffi_bridge import warp_kernel
 
 
 @cache
-def kernel_with(number_of: Any) -> Any:
+def make_kernel(number_of: Any) -> Any:
     """Return the kernel for known or traced means, which adds to y."""
 
     @wp.kernel(enable_backward=False, module="unique")
@@ -32,7 +32,7 @@ def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
     def call(weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, initial: Any) -> Any:
         is_mean = which.dtype.kind == "f"
-        kernel = kernel_with(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
+        kernel = make_kernel(random_functions.traced_poisson if is_mean else random_functions.known_poisson)
         run = warp_kernel(kernel, outs, in_out_argnames=["y"])
         return run(weight, seed, step, first, tables, which, initial)
 

@@ -9,7 +9,7 @@ from event_ops.kernels.numba_cpu.exponential import exp, expm1, tanh
 from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, instruction
 
 
-@by_type(in_python=np.true_divide, forceinline=True, fastmath=CONTRACT, error_model="numpy")
+@by_type(interpreted=np.true_divide, forceinline=True, fastmath=CONTRACT, error_model="numpy")
 def over(x: Any, c: Any) -> Any:
     """Return x / c, within two units in the last place, for floats of one type.
 

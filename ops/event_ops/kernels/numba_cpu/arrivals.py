@@ -89,8 +89,8 @@ def add_words(
     entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, starts: Any, y: Any, part: Any
 ) -> None:
     """y += the words of a part, in its columns, over the listed rows."""
-    slots, own = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
-    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, own, column_bits(entries, y.size))
+    slots, sums = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
+    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, sums, column_bits(entries, y.size))
 
 
 @cache

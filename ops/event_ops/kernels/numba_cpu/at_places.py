@@ -66,7 +66,7 @@ def first_of_segment(segment_ids: Any, k: int, size: int, place: Any) -> int:
     return k
 
 
-def prepare_with(value: Any, place: Any, strict: bool) -> Any:
+def make_prepare(value: Any, place: Any, strict: bool) -> Any:
     """Return the function that sets y = value, after raising for ids out of range if `strict`."""
 
     @njit
@@ -92,7 +92,7 @@ def segment_kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
     """Return the kernel for one mode and `threads`: "one", "all", or "sorted": all, for ids that ascend."""
     wide = accumulated_in(dtype) if how == "add" else np.dtype(dtype)
     place, combine, value = PLACES[mode], COMBINE[how], neutral(how, dtype)
-    prepare, widens = prepare_with(value, place, mode == "error"), wide != dtype
+    prepare, widens = make_prepare(value, place, mode == "error"), wide != dtype
     ascend, large = threads == "sorted", threads != "one"
 
     @njit(parallel=large)

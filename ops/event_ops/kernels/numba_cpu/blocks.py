@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 def changing(change: Change, size: int) -> Any:
-    """Return what makes a block, and what changes synapses `own` between `neurons` and one that they share.
+    """Return the function that makes a block, and the one that changes synapses in it.
 
     size: how many values of a synapse the block has.
     """
@@ -36,13 +36,13 @@ def changing(change: Change, size: int) -> Any:
 
     @njit(_nrt=False)
     def run(
-        count: Any, shared: Any, own: Any, neurons: Any, synapses: Any, variables: Any, block: Any
+        count: Any, shared: Any, synapse_ids: Any, neurons: Any, synapses: Any, variables: Any, block: Any
     ) -> None:
         for q in range(count):
-            load(q, own[q], np.uintp(neurons[q]), synapses, variables, block)
+            load(q, synapse_ids[q], np.uintp(neurons[q]), synapses, variables, block)
         for q in range(count):
             change_one(q, shared, variables, block)
         for q in range(count):
-            store(q, own[q], synapses, block)
+            store(q, synapse_ids[q], synapses, block)
 
     return empty, run

@@ -40,12 +40,12 @@ def GATHER(large: bool) -> Any:
     def gather(entries: Any, indptr: Any, scale: Any, x: Any, y: Any) -> None:
         values, parts, blocks = values_of(x, y), chunks() if large else 1, indptr.shape[0]
         for block in range(blocks):
-            ends, own = indptr[block], columns_of(values, block, blocks)
+            ends, block_values = indptr[block], columns_of(values, block, blocks)
             if large:
                 take_chunks_of(1)
             for part in prange(parts):
                 low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
-                gather_words(entries, ends, scale, own, y, low, high, block > 0)
+                gather_words(entries, ends, scale, block_values, y, low, high, block > 0)
             if large:
                 take_chunks_of(0)
 
@@ -59,16 +59,16 @@ def SCATTER(large: bool) -> Any:
     def scatter(entries: Any, indptr: Any, scale: Any, v: Any, y: Any) -> None:
         blocks = indptr.shape[0]
         for block in range(blocks):
-            ends, own = indptr[block], columns_of(y, block, blocks)
-            parts = parts_for(entries.size // blocks, own.size) if large else 1
-            spare = np.empty((parts - 1, own.size), y.dtype)
+            ends, block_sums = indptr[block], columns_of(y, block, blocks)
+            parts = parts_for(entries.size // blocks, block_sums.size) if large else 1
+            spare = np.empty((parts - 1, block_sums.size), y.dtype)
             for part in prange(parts):
-                mine = private(own, spare, part)
+                mine = private(block_sums, spare, part)
                 mine[:] = 0
                 low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
                 scatter_words(entries, ends, scale, v, mine, low, high)
             if large:
-                add_up(spare, own)
+                add_up(spare, block_sums)
 
     return scatter
 
@@ -76,9 +76,9 @@ def SCATTER(large: bool) -> Any:
 @njit
 def add_block(entries: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: Any, block: int) -> None:
     """y = what the words of a block of the columns add to them, over the listed rows."""
-    own, bits = columns_of(y, block, indptr.shape[0]), column_bits(entries, y.size)
-    clear(own)
-    add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), own, bits)
+    block_sums, bits = columns_of(y, block, indptr.shape[0]), column_bits(entries, y.size)
+    clear(block_sums)
+    add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), block_sums, bits)
 
 
 @one_and_all

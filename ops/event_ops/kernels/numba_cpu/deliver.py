@@ -33,11 +33,11 @@ def scatter_rows(data: Any, indices: Any, ends: Any, v: Any, y: Any, low: int, h
     """y[indices[k]] += weight k * v[i] over row i, for the rows from `low` to `high`."""
     weights, nse, columns = hoist(data), np.uintp(indices.size), np.uintp(y.size)
     streamed, far = is_far(indices), is_far(y)
-    asked = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
+    prefetched = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
     for i in range(np.uintp(low), np.uintp(high)):
         start, end = row_span(ends, i, nse)
         if streamed:
-            asked = prefetch_stream(weights, indices, asked, end)
+            prefetched = prefetch_stream(weights, indices, prefetched, end)
         if far:
             prefetch_targets(y, indices, start, end)
         value = v[i]

@@ -28,8 +28,8 @@ def add_four_rows(weights: Any, events: Any, ids: Any, y: Any, low: Any, high: A
     e2, e3 = active_value(events, i2), active_value(events, i3)
     w0, w1, w2, w3 = weights[i0], weights[i1], weights[i2], weights[i3]
     for j in range(low, high):
-        one, other = weighted(at(w0, j), e0), weighted(at(w2, j), e2)
-        y[j] += (one + weighted(at(w1, j), e1)) + (other + weighted(at(w3, j), e3))
+        first, third = weighted(at(w0, j), e0), weighted(at(w2, j), e2)
+        y[j] += (first + weighted(at(w1, j), e1)) + (third + weighted(at(w3, j), e3))
 
 
 @njit(fastmath=REORDER)

@@ -17,7 +17,7 @@ from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.dense import ROWS, add_dense_rows, dot_rows
 from event_ops.kernels.numba_cpu.events import ids_by_row, values_of
 from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all, take_chunks_of
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, chunks, unchanged
 from ffi_bridge import numba_kernel
 
 CACHED: Final = 1 << 16  # weights of a part
@@ -48,27 +48,21 @@ def scatter(weights: Any, events: Any, ids: Any, ends: Any, y: Any, low: int, hi
             add_dense_rows(weights, events[c], ids[ends[c] : ends[c + 1]], y[c], start, end)
 
 
-@njit
-def as_they_are(events: Any, y: Any) -> Any:
-    """Return the events: bools select weights, which is faster than a product."""
-    return events
-
-
 @cache
-def kernels_with(share: Any, values: Any, shares: Any) -> tuple[Any, Any]:
+def make_kernels(share: Any, values: Any, shares: Any) -> tuple[Any, Any]:
     """Return the kernels for one thread, and for all threads that take `shares()` of the outputs in turn."""
 
     @one_and_all
     def product(large: bool) -> Any:
         def in_shares(weights: Any, events: Any, y: Any) -> None:
-            given, (ids, ends), size = values(events, y), ids_by_row(events), y.shape[1]
+            factors, (ids, ends), size = values(events, y), ids_by_row(events), y.shape[1]
             if not large or ends[-1] * size < MIN_PARALLEL:
-                share(weights, given, ids, ends, y, 0, size)
+                share(weights, factors, ids, ends, y, 0, size)
             else:
                 parts = shares()
                 take_chunks_of(1)
                 for part in prange(parts):
-                    share(weights, given, ids, ends, y, size * part // parts, size * (part + 1) // parts)
+                    share(weights, factors, ids, ends, y, size * part // parts, size * (part + 1) // parts)
                 take_chunks_of(0)
 
         return in_shares
@@ -80,11 +74,12 @@ def product(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many terms."""
     size, *columns = outs.shape
     by_vector = jax.ShapeDtypeStruct((*(columns or [1]), size), outs.dtype)
-    parts = (scatter, as_they_are, num_threads) if transpose else (gather, values_of, chunks)
+    scattering, gathering = (scatter, unchanged, num_threads), (gather, values_of, chunks)
+    kernels = make_kernels(*(scattering if transpose else gathering))
 
     def call(weights: Any, events: Any) -> Any:
         vectors = jnp.atleast_2d(events.T)
-        kernel = kernels_with(*parts)[reaches(weights.size * vectors.shape[0], MIN_PARALLEL)]
+        kernel = kernels[reaches(weights.size * vectors.shape[0], MIN_PARALLEL)]
         return numba_kernel(kernel, by_vector)(weights, vectors).T.reshape(outs.shape)
 
     return call

@@ -32,7 +32,7 @@ def column_sizes(ids: Any, spikes: Any, other: Any) -> tuple[int, int]:
     return other, spikes.size
 
 
-def rows_with(update: Any) -> Any:
+def make_visit_rows(update: Any) -> Any:
     """Return the function that calls `update` for each entry of the rows ids[low:high]."""
 
     @njit(_nrt=False)
@@ -46,7 +46,7 @@ def rows_with(update: Any) -> Any:
     return visit_rows
 
 
-def rows_in_blocks(empty: Any, run: Any) -> Any:
+def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
     """Return the same for a rule that is applied in blocks."""
 
     @njit(_nrt=False)
@@ -58,8 +58,8 @@ def rows_in_blocks(empty: Any, run: Any) -> Any:
         low: Any,
         high: Any,
         block: Any,
-        own: Any,
-        others: Any,
+        synapse_ids: Any,
+        neurons: Any,
     ) -> None:
         width = np.uintp(columns)
         for position in range(np.uintp(low), np.uintp(high)):
@@ -67,8 +67,8 @@ def rows_in_blocks(empty: Any, run: Any) -> Any:
             for first in range(np.uintp(0), width, AT_ONCE):
                 count = min(AT_ONCE, width - first)
                 for q in range(count):
-                    own[q], others[q] = i * width + first + q, first + q
-                run(count, i, own, others, synapses, variables, block)
+                    synapse_ids[q], neurons[q] = i * width + first + q, first + q
+                run(count, i, synapse_ids, neurons, synapses, variables, block)
 
     @njit
     def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
@@ -78,7 +78,7 @@ def rows_in_blocks(empty: Any, run: Any) -> Any:
     return visit_rows
 
 
-def columns_with(update: Any) -> Any:
+def make_visit_columns(update: Any) -> Any:
     """Return the function that calls `update` for each entry of the columns `ids`, in rows low to high."""
 
     @njit(_nrt=False)
@@ -92,20 +92,27 @@ def columns_with(update: Any) -> Any:
     return visit_columns
 
 
-def columns_in_blocks(empty: Any, run: Any) -> Any:
+def make_visit_columns_in_blocks(empty: Any, run: Any) -> Any:
     """Return the function that changes each entry of the columns `ids`, in rows low to high, in blocks."""
 
     @njit(_nrt=False)
     def visit(
-        synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any, block: Any, own: Any
+        synapses: Any,
+        variables: Any,
+        ids: Any,
+        columns: Any,
+        low: Any,
+        high: Any,
+        block: Any,
+        synapse_ids: Any,
     ) -> None:
         width = np.uintp(columns)
         for i in range(np.uintp(low), np.uintp(high)):
             for first in range(np.uintp(0), np.uintp(ids.size), AT_ONCE):
                 count = min(AT_ONCE, np.uintp(ids.size) - first)
                 for q in range(count):
-                    own[q] = i * width + np.uintp(ids[first + q])
-                run(count, i, own, ids[first:], synapses, variables, block)
+                    synapse_ids[q] = i * width + np.uintp(ids[first + q])
+                run(count, i, synapse_ids, ids[first:], synapses, variables, block)
 
     @njit
     def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:

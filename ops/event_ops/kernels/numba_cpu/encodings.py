@@ -30,30 +30,30 @@ def lists_of(size: Any, parts: Any, spike_ids: Any) -> Any:
 @njit
 def list_part(flags: Any, first: Any, ids: Any) -> Any:
     """Write the ids of the flags that are set, from `first` on, as many as fit; return how many there are."""
-    found = active_ids(flags, ids)
-    for position in range(min(found, np.uintp(ids.size))):
+    count = active_ids(flags, ids)
+    for position in range(min(count, np.uintp(ids.size))):
         ids[position] += np.int32(first)
-    return found
+    return count
 
 
 @njit
 def joined(lists: Any, lengths: Any, spike_ids: Any) -> Any:
     """Write the first lengths[part] ids of every list one after the other; return how many there are."""
-    found = np.uintp(0)
+    count = np.uintp(0)
     for part in range(lengths.size):
-        room = np.uintp(spike_ids.size) - min(found, np.uintp(spike_ids.size))
+        room = np.uintp(spike_ids.size) - min(count, np.uintp(spike_ids.size))
         for position in range(min(lengths[part], room)):
-            spike_ids[found + position] = lists[part, position]
-        found += lengths[part]
-    return found
+            spike_ids[count + position] = lists[part, position]
+        count += lengths[part]
+    return count
 
 
 @njit
-def finish(found: Any, size: Any, spike_ids: Any, num_spikes: Any) -> None:
+def finish(count: Any, size: Any, spike_ids: Any, num_spikes: Any) -> None:
     """Write what is behind the ids, and how many spikes were found."""
-    for position in range(found, np.uintp(spike_ids.size)):
+    for position in range(count, np.uintp(spike_ids.size)):
         spike_ids[position] = size
-    num_spikes[()] = found
+    num_spikes[()] = count
 
 
 @njit
@@ -73,10 +73,10 @@ def COMPACT(large: bool) -> Any:
             for part in prange(parts):
                 low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
                 lengths[part] = list_part(spikes[low:high], low, lists[part])
-            found = joined(lists, lengths, spike_ids)
+            count = joined(lists, lengths, spike_ids)
         else:
-            found = active_ids(spikes, spike_ids)
-        finish(found, spikes.size, spike_ids, num_spikes)
+            count = active_ids(spikes, spike_ids)
+        finish(count, spikes.size, spike_ids, num_spikes)
 
     return compact
 

@@ -17,12 +17,12 @@ def flags_of(events: Any) -> Any:
 @njit
 def active_ids(flags: Any, ids: Any) -> Any:
     """Write the ids of the active events into `ids`, ascending, as many as fit; return how many there are."""
-    found, whole, rest = np.uintp(0), np.uintp(flags.size) // FLAGS * FLAGS, np.uint64(0)
+    count, whole, rest = np.uintp(0), np.uintp(flags.size) // FLAGS * FLAGS, np.uint64(0)
     for first in range(np.uintp(0), whole, FLAGS):
-        found = append_bits(bits_at(flags, first), first, ids, found)
+        count = append_bits(bits_at(flags, first), first, ids, count)
     for i in range(whole, np.uintp(flags.size)):
         rest |= np.uint64(flags[i]) << np.uint64(i - whole)
-    return append_bits(rest, whole, ids, found)
+    return append_bits(rest, whole, ids, count)
 
 
 @by_type
@@ -49,27 +49,27 @@ BLOCK = np.uintp(64)
 
 
 @njit
-def known_ids(events: Any, size: Any) -> Any:
+def ids_in_range(events: Any, size: Any) -> Any:
     """Return the spike ids that are in [0, size), as often as they occur."""
     ids = np.empty(events.size, np.uint32)
-    given, limit, found = events.view(np.uint32), np.uint32(size), np.uintp(0)
-    whole = np.uintp(given.size) // BLOCK * BLOCK
+    candidates, limit, count = events.view(np.uint32), np.uint32(size), np.uintp(0)
+    whole = np.uintp(candidates.size) // BLOCK * BLOCK
     for block in range(np.uintp(0), whole, BLOCK):
-        known = np.uint32(0)
+        any_in_range = np.uint32(0)
         for position in range(BLOCK):
-            known |= np.uint32(given[block + position] < limit)
-        if known:
-            found = append_known(given, limit, ids, found, block, block + BLOCK)
-    return ids[: append_known(given, limit, ids, found, whole, np.uintp(given.size))]
+            any_in_range |= np.uint32(candidates[block + position] < limit)
+        if any_in_range:
+            count = append_in_range(candidates, limit, ids, count, block, block + BLOCK)
+    return ids[: append_in_range(candidates, limit, ids, count, whole, np.uintp(candidates.size))]
 
 
 @njit
-def append_known(given: Any, limit: Any, ids: Any, found: Any, low: Any, high: Any) -> Any:
-    """Write the given ids that are below `limit` behind the first `found`; return the new count."""
+def append_in_range(candidates: Any, limit: Any, ids: Any, count: Any, low: Any, high: Any) -> Any:
+    """Write the candidates that are below `limit` behind the first `count` ids; return the new count."""
     for position in range(low, high):
-        ids[found] = given[position]
-        found += np.uintp(given[position] < limit)
-    return found
+        ids[count] = candidates[position]
+        count += np.uintp(candidates[position] < limit)
+    return count
 
 
 @njit
@@ -92,7 +92,7 @@ def ids_by_row(events: Any) -> Any:
 def ids_of(events: Any, size: Any) -> Any:
     """Return the ids of active events: of `size` bits (uint32), spike ids (int32), flags or numbers."""
     if dtype_of(events) == np.int32:
-        return lambda events, size: known_ids(events, size)
+        return lambda events, size: ids_in_range(events, size)
     if dtype_of(events) == np.uint32:
         return lambda events, size: set_bits(events, size)
     return lambda events, size: listed_ids(events)

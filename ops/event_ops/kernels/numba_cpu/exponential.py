@@ -26,15 +26,17 @@ def _highest(dtype: Any) -> Any:
     return highest
 
 
-def _functions_of(dtype: Any, kept: int, degree: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _functions_of(
+    dtype: Any, exact_bits: int, degree: int
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """Return exp and expm1 for a float type: exp(x) = 2**k * exp(r), r = x - k * ln(2), by its Taylor series.
 
     expm1(x) = 2 * (2**(k - 1) * expm1(r) + (2**(k - 1) - 1/2)), since 2**k can be infinite where the result
-    is not; near 0 it is x, which -0.0 and numbers whose halves would be 0 need. Of ln(2), the first `kept`
-    bits have exact products with every k.
+    is not; near 0 it is x, which -0.0 and numbers whose halves would be 0 need. Of ln(2), the first
+    `exact_bits` have exact products with every k.
     """
     info, shift = np.finfo(dtype), _round_to(dtype)
-    high = round(math.log(2) * 2**kept) / 2**kept
+    high = round(math.log(2) * 2**exact_bits) / 2**exact_bits
     low, high, per_ln2 = dtype(math.log(2) - high + _LN2_TAIL), dtype(high), dtype(1 / math.log(2))
     lowest, highest = dtype(math.log(info.tiny)), _highest(dtype)
     limit = dtype(math.log(2) * (info.maxexp + 0.25))  # above highest; k is no larger than there
@@ -94,21 +96,21 @@ _FUNCTIONS: Final = {
 }
 
 
-@by_type(in_python=np.exp)
+@by_type(interpreted=np.exp)
 def exp(x: Any) -> Any:
     """Return e**x: 0 where that is below the normal numbers, and NaN for NaN."""
     function, _ = _FUNCTIONS[x]
     return lambda x: function(x)
 
 
-@by_type(in_python=np.expm1)
+@by_type(interpreted=np.expm1)
 def expm1(x: Any) -> Any:
     """Return e**x - 1, exact to some units in the last place; NaN for NaN."""
     _, function = _FUNCTIONS[x]
     return lambda x: function(x)
 
 
-@by_type(in_python=np.tanh)
+@by_type(interpreted=np.tanh)
 def tanh(x: Any) -> Any:
     """Return tanh(x) = t / (t + 2) with t = expm1(2 * x), exact to some units in the last place."""
     (_, function), real = _FUNCTIONS[x], dtype_of(x).type

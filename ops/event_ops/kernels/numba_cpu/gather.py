@@ -106,8 +106,8 @@ def beside_own(values: Any, i: Any) -> Any:
 @njit(_nrt=False, forceinline=True)
 def above_own(seen: Any, j: Any) -> Any:
     """Return values[j] - values[i], given the result of `beside_own` for row i."""
-    values, own = seen
-    return values[j] - own
+    values, own_value = seen
+    return values[j] - own_value
 
 
 @cache
@@ -121,11 +121,11 @@ def make_row_gather(row_sum: Any, seen_by: Any = None) -> Any:
     def gather_rows(data: Any, indices: Any, ends: Any, values: Any, y: Any, low: int, high: int) -> None:
         weights, nse, zero = hoist(data), np.uintp(indices.size), y.dtype.type(0)
         columns, streamed, far = np.uintp(values.size), is_far(indices), is_far_to_read(values)
-        asked = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
+        prefetched = row_span(ends, np.uintp(low), nse)[0] if low < high else nse
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = row_span(ends, i, nse)
             if streamed:
-                asked = prefetch_stream(weights, indices, asked, end)
+                prefetched = prefetch_stream(weights, indices, prefetched, end)
             if far:
                 prefetch_targets(values, indices, begin, end)
             if seen_by is None:

@@ -22,9 +22,9 @@ def ids_into(events: Any, size: Any, ids: Any) -> Any:
 
 
 @by_type
-def events_per(words: Any) -> Any:
+def events_per(history: Any) -> Any:
     """Return how many events an element of the array stands for."""
-    return (lambda words: BITS) if dtype_of(words) == np.uint32 else (lambda words: np.uintp(1))
+    return (lambda history: BITS) if dtype_of(history) == np.uint32 else (lambda history: np.uintp(1))
 
 
 @by_type
@@ -48,19 +48,19 @@ def rows_of_lists(history: Any, now: Any, size: Any) -> Any:
     for slot in range(slots):  # a step's rows have pushed the lists out of the caches since they were read
         prefetch(history, slot * np.uintp(history.shape[1]))
     for slot in range(slots):
-        lengths[slot] = known_at_front(history[slot], np.uint32(size))
+        lengths[slot] = in_range_at_front(history[slot], np.uint32(size))
         total += lengths[slot]
-    rows, found = np.empty(total, np.uintp), np.uintp(0)
+    rows, count = np.empty(total, np.uintp), np.uintp(0)
     for slot in range(slots):
         ids, delay = history[slot], steps_since(slot, now, slots)
         for position in range(lengths[slot]):
-            rows[found + position] = np.uintp(ids[position]) * slots + delay
-        found += lengths[slot]
+            rows[count + position] = np.uintp(ids[position]) * slots + delay
+        count += lengths[slot]
     return rows
 
 
 @njit
-def known_at_front(ids: Any, size: Any) -> Any:
+def in_range_at_front(ids: Any, size: Any) -> Any:
     """Return how many ids there are in front of the first that is out of range."""
     count = np.uintp(0)
     while count < np.uintp(ids.size) and np.uint32(ids[count]) < size:
@@ -72,35 +72,35 @@ def known_at_front(ids: Any, size: Any) -> Any:
 def rows_of_events(history: Any, now: Any, size: Any) -> Any:
     """Return `recent_rows` of bits, flags, numbers or counts."""
     flat, each = history.reshape(-1), events_per(history)
-    ids, found, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
+    ids, count, chunk = np.empty(np.uintp(2) * CHUNK, np.uintp), np.uintp(0), CHUNK // each
     for low in range(np.uintp(0), np.uintp(flat.size), chunk):
-        if found + CHUNK > np.uintp(ids.size):
-            ids = grown(ids, found)
+        if count + CHUNK > np.uintp(ids.size):
+            ids = grown(ids, count)
         some = flat[low : min(low + chunk, np.uintp(flat.size))]
-        new = ids_into(some, np.uintp(some.size) * each, ids[found:])
-        for position in range(found, found + new):
+        new = ids_into(some, np.uintp(some.size) * each, ids[count:])
+        for position in range(count, count + new):
             ids[position] += low * each
-        found += new
-    return rows_of_ids(ids[:found], now, np.uintp(history.shape[0]), np.uintp(history.shape[1]) * each, size)
+        count += new
+    return rows_of_ids(ids[:count], now, np.uintp(history.shape[0]), np.uintp(history.shape[1]) * each, size)
 
 
 @njit
-def grown(ids: Any, found: Any) -> Any:
-    """Return the first `found` ids in an array of twice the size."""
+def grown(ids: Any, count: Any) -> Any:
+    """Return the first `count` ids in an array of twice the size."""
     more = np.empty(np.uintp(2) * np.uintp(ids.size), np.uintp)
-    more[:found] = ids[:found]
+    more[:count] = ids[:count]
     return more
 
 
 @njit
 def rows_of_ids(ids: Any, now: Any, slots: Any, width: Any, size: Any) -> Any:
     """Turn numbers slot * width + i of events into rows i * slots + delay, in place; drop i >= size."""
-    kept, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
+    count, slot, first = np.uintp(0), np.uintp(0), np.uintp(0)
     for position in range(np.uintp(ids.size)):
         # Ascending ids need no division, which takes longer than all the rest.
         while ids[position] >= first + width:
             slot, first = slot + np.uintp(1), first + width
         i, delay = ids[position] - first, steps_since(slot, now, slots)
-        ids[kept] = i * slots + delay
-        kept += np.uintp(i < np.uintp(size))
-    return ids[:kept]
+        ids[count] = i * slots + delay
+        count += np.uintp(i < np.uintp(size))
+    return ids[:count]

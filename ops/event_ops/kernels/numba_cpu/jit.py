@@ -37,25 +37,25 @@ def one_and_all(make: Callable[[bool], Callable[..., Any]]) -> tuple[Any, Any]:
     return njit(make(False)), njit(parallel=True, inline="always")(make(True))
 
 
-def instruction(in_python: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `in_python` instead."""
+def instruction(interpreted: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `interpreted`."""
     if config.DISABLE_JIT:
-        return lambda _: in_python
+        return lambda _: interpreted
     return intrinsic(prefer_literal=True)
 
 
-def by_type(choose: Any = None, *, in_python: Any = None, **options: Any) -> Any:
+def by_type(choose: Any = None, *, interpreted: Any = None, **options: Any) -> Any:
     """Decorate a function that returns the function to be called, by the types of its arguments.
 
     Numba passes its types and compiles what is returned, with `options`. With NUMBA_DISABLE_JIT each call
-    passes its arguments first, or goes to `in_python`; so `choose` asks by the functions below.
+    passes its arguments first, or goes to `interpreted`; so `choose` asks by the functions below.
     """
     if choose is None:
-        return partial(by_type, in_python=in_python, **options)
+        return partial(by_type, interpreted=interpreted, **options)
 
     @wraps(choose)
     def chosen(*arguments: Any) -> Any:
-        return (in_python or choose(*arguments))(*arguments)
+        return (interpreted or choose(*arguments))(*arguments)
 
     jit_options: Any = options  # of which the declared ones are not all
     overload(chosen, strict=False, jit_options=jit_options)(choose)

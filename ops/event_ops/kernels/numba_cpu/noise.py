@@ -79,8 +79,8 @@ def _gathered(builder: Any, data: Any, places: Any) -> Any:
     arguments = pointers, ir.IntType(32)(4), chosen, ir.Constant(_words(), ir.Undefined)
     kind = ir.FunctionType(_words(), [x.type for x in arguments])
     name = f"llvm.masked.gather.v{noise.BLOCK}i32.v{noise.BLOCK}p0"
-    known = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    return builder.call(known, arguments)
+    gather = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(gather, arguments)
 
 
 def _all(kind: Any, value: Any) -> Any:
@@ -109,10 +109,10 @@ def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
                 context.make_array(signature.args[x])(context, builder, arguments[x]).data for x in (3, 4)
             )
             for half, wide in enumerate(_philox(builder, *arguments[:3])):
-                found = finish(builder, builder.trunc(wide, _words()), data)
+                finished = finish(builder, builder.trunc(wide, _words()), data)
                 place = builder.add(arguments[5], arguments[5].type(half * noise.BLOCK))
                 pointer = builder.bitcast(builder.gep(target, [place]), _floats().as_pointer())
-                builder.store(found, pointer, align=4)
+                builder.store(finished, pointer, align=4)
             return context.get_dummy_value()
 
         return types.void(counter, time, key, table, numbers, k), emit
@@ -121,7 +121,7 @@ def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
 
 
 @cache
-def draw_with(distribution: str, stream: int) -> Any:
+def make_draw(distribution: str, stream: int) -> Any:
     """Return the kernel that writes the numbers of neurons from `start` on, and of some around them.
 
     `numbers` has room for `ROOM`; those of `start` are at the place that is returned, up to `AT_ONCE` follow.
@@ -152,13 +152,13 @@ def _of_y(base: Any, y: Any, i: Any) -> Any:
 
 
 @cache
-def kernel_with(distribution: str, stream: int, in_place: bool, large: bool) -> Any:
+def make_kernel(distribution: str, stream: int, in_place: bool, large: bool) -> Any:
     """Return the kernel of y = base + scale * number for one thread, or for all.
 
     in_place: base and y are the same memory, which XLA copies first where base is needed again; the kernel
     reads y, as it would not vectorise otherwise.
     """
-    draw, read = draw_with(distribution, stream), _of_y if in_place else _of_base
+    draw, read = make_draw(distribution, stream), _of_y if in_place else _of_base
 
     @njit
     def add_range(
@@ -183,16 +183,16 @@ def kernel_with(distribution: str, stream: int, in_place: bool, large: bool) -> 
     return noise_input
 
 
-def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
+def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
     """Return the native call that adds numbers of a distribution."""
     large = reaches(outs.size, MIN_PARALLEL)
 
     def call(*arrays: Any) -> Any:
         in_place = arrays[-1].ndim == 1
-        kernel = kernel_with(distribution, stream, in_place, large)
+        kernel = make_kernel(distribution, stream, in_place, large)
         return numba_kernel(kernel, outs, input_output_aliases={5: 0} if in_place else {})(*arrays)
 
     return call
 
 
-normal_input, uniform_input = partial(build_with, "normal"), partial(build_with, "uniform")
+normal_input, uniform_input = partial(build_noise, "normal"), partial(build_noise, "uniform")

@@ -73,9 +73,9 @@ def all_inside(context: Any, words: Any, k: Any, mask: Any, columns: Any) -> Any
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, k, mask, columns = arguments
-        found = _load(context, builder, signature.args[0], array, k)
+        loaded = _load(context, builder, signature.args[0], array, k)
         outside = builder.icmp_unsigned(
-            ">=", builder.and_(found, splat(builder, mask, found)), splat(builder, columns, found)
+            ">=", builder.and_(loaded, splat(builder, mask, loaded)), splat(builder, columns, loaded)
         )
         lanes = ir.IntType(WIDTH)
         return builder.icmp_unsigned("==", builder.bitcast(outside, lanes), lanes(0))
@@ -103,8 +103,8 @@ def add_words(context: Any, total: Any, words: Any, k: Any, values: Any, bits: A
             met = builder.insert_element(met, builder.load(builder.gep(value_at, [column])), word(lane))
         if signature.args[1].dtype == types.uint16:
             return builder.fadd(total, met, flags=FLAGS)
-        found = _load(context, builder, signature.args[1], array, k)
-        codes = builder.sitofp(builder.ashr(found, splat(builder, bits, found)), total.type)
+        loaded = _load(context, builder, signature.args[1], array, k)
+        codes = builder.sitofp(builder.ashr(loaded, splat(builder, bits, loaded)), total.type)
         return builder.fadd(total, builder.fmul(codes, met, flags=FLAGS), flags=FLAGS)
 
     return total(total, words, k, values, bits, mask), emit
@@ -124,8 +124,8 @@ def add_at_columns(context: Any, words: Any, k: Any, value: Any, y: Any, bits: A
         sum_at, word = context.make_array(signature.args[3])(context, builder, y).data, ir.IntType(32)
         terms = [value] * WIDTH
         if signature.args[0].dtype != types.uint16:
-            found = _load(context, builder, signature.args[0], array, k)
-            codes = builder.ashr(found, splat(builder, bits, found))
+            loaded = _load(context, builder, signature.args[0], array, k)
+            codes = builder.ashr(loaded, splat(builder, bits, loaded))
             codes = builder.sitofp(codes, ir.VectorType(value.type, WIDTH))
             products = builder.fmul(codes, splat(builder, value, codes))
             terms = [builder.extract_element(products, word(lane)) for lane in range(WIDTH)]
@@ -147,8 +147,8 @@ def _load(context: Any, builder: Any, array_type: Any, array: Any, k: Any) -> An
         as_dtype(array_type.dtype).itemsize,
     )
     lanes = ir.VectorType(ir.IntType(8 * itemsize), WIDTH)
-    found = builder.load(builder.bitcast(builder.gep(address, [k]), lanes.as_pointer()), align=itemsize)
-    return builder.zext(found, ir.VectorType(ir.IntType(32), WIDTH))
+    loaded = builder.load(builder.bitcast(builder.gep(address, [k]), lanes.as_pointer()), align=itemsize)
+    return builder.zext(loaded, ir.VectorType(ir.IntType(32), WIDTH))
 
 
 def _column_at(context: Any, builder: Any, array_type: Any, array: Any, k: Any, mask: Any) -> Any:
@@ -230,7 +230,7 @@ def filled_rows(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each
 
     `each` rows have a scale together; values are of the dtype of `like`.
     """
-    scales, nse, found = hoist(scale), np.uintp(words.size), np.uintp(0)
+    scales, nse, count = hoist(scale), np.uintp(words.size), np.uintp(0)
     begins, ends = np.empty(ids.size, np.uintp), np.empty(ids.size, np.uintp)
     values = np.empty(ids.size, like.dtype)
     for position in range(np.uintp(ids.size)):
@@ -238,10 +238,10 @@ def filled_rows(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each
         i = np.uintp(ids[position])
         begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
         if begin < end:
-            begins[found], ends[found] = begin, end
-            values[found] = weighted(at(scales, i // each), active_value(events, i))
-            found += np.uintp(1)
-    return begins[:found], ends[:found], values[:found]
+            begins[count], ends[count] = begin, end
+            values[count] = weighted(at(scales, i // each), active_value(events, i))
+            count += np.uintp(1)
+    return begins[:count], ends[:count], values[:count]
 
 
 @njit

@@ -124,29 +124,29 @@ def set_bits(words: Any, size: Any) -> Any:
 @njit(_nrt=False)
 def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
     """Write the ids below `size` whose bits are set to the front of `ids`; return how many they are."""
-    found, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)
+    count, wide = np.uintp(0), words[: words.size // 16 * 16].view(np.uint64)
     for block in range(np.uintp(0), np.uintp(wide.size), WORDS_PER_LINE):
         any_set = np.uint64(0)
         for w in range(block, block + WORDS_PER_LINE):
             any_set |= wide[w]
         if any_set:
             for w in range(block, block + WORDS_PER_LINE):
-                found = append_bits(wide[w], w * np.uintp(64), ids, found)
+                count = append_bits(wide[w], w * np.uintp(64), ids, count)
     for w in range(np.uintp(wide.size) * np.uintp(2), np.uintp(words.size)):
-        found = append_bits(np.uint64(words[w]), w * BITS, ids, found)
-    while found > 0 and np.uintp(ids[found - np.uintp(1)]) >= np.uintp(size):
-        found -= np.uintp(1)
-    return found
+        count = append_bits(np.uint64(words[w]), w * BITS, ids, count)
+    while count > 0 and np.uintp(ids[count - np.uintp(1)]) >= np.uintp(size):
+        count -= np.uintp(1)
+    return count
 
 
 @njit(forceinline=True)
-def append_bits(word: Any, first: Any, ids: Any, found: Any) -> Any:
-    """Write the id of every set bit, counted from `first`, behind the first `found` ids, as far as they fit.
+def append_bits(word: Any, first: Any, ids: Any, count: Any) -> Any:
+    """Write the id of every set bit, counted from `first`, behind the first `count` ids, as far as they fit.
 
     Return the new number of ids, with those that do not fit."""
     while word:
-        if found < np.uintp(ids.size):
-            ids[found] = first + trailing_zeros(word)
-        found += np.uintp(1)
+        if count < np.uintp(ids.size):
+            ids[count] = first + trailing_zeros(word)
+        count += np.uintp(1)
         word &= word - np.uint64(1)
-    return found
+    return count

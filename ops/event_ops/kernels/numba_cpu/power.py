@@ -60,7 +60,7 @@ def _of_float32(x: Any, y: Any) -> Any:
     return 1.0 if (exponent == 0.0) | (x == 1) else result
 
 
-@by_type(in_python=np.power, forceinline=True)
+@by_type(interpreted=np.power, forceinline=True)
 def power(x: Any, y: Any) -> Any:
     """Return x**y for floats of one type, as the function `pow` of C."""
     if dtype_of(x) == np.float32:

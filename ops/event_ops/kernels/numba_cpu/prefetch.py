@@ -87,15 +87,15 @@ def prefetch_ends(ends: Any, ids: Any, position: Any) -> None:
 
 
 @njit(_nrt=False, forceinline=True)
-def prefetch_stream(data: Any, indices: Any, asked: Any, end: Any) -> Any:
-    """Ask for the entries from `asked` to `end`, shifted by STREAM_AHEAD, if they are enough for a turn.
+def prefetch_stream(data: Any, indices: Any, prefetched: Any, end: Any) -> Any:
+    """Ask for the entries from `prefetched` to `end`, shifted by STREAM_AHEAD, if they are enough for a turn.
 
-    By itself the processor stops at every page. Returns the `asked` of the next turn.
+    By itself the processor stops at every page. Return the `prefetched` of the next turn.
     """
-    if asked + STREAM_AT_ONCE > end:
-        return asked
-    prefetch_range(data, asked + STREAM_AHEAD, end + STREAM_AHEAD)
-    prefetch_range(indices, asked + STREAM_AHEAD, end + STREAM_AHEAD)
+    if prefetched + STREAM_AT_ONCE > end:
+        return prefetched
+    prefetch_range(data, prefetched + STREAM_AHEAD, end + STREAM_AHEAD)
+    prefetch_range(indices, prefetched + STREAM_AHEAD, end + STREAM_AHEAD)
     return end
 
 

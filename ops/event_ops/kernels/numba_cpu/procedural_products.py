@@ -27,7 +27,7 @@ MIN_DRAWS_PARALLEL: Final = 1 << 13
 
 
 @cache
-def along_row_with(add: Any) -> Any:
+def make_along_row(add: Any) -> Any:
     """Return the loop `total = add(total, y, weight (row, j), j, x)` over the entries of a row, from 0 on.
 
     A term adds to the number that is the total, or into the array y.
@@ -69,7 +69,7 @@ def gather_kernels(times: Any, by_matrix: bool) -> tuple[Any, Any]:
             y[c] += times(entry, values[c])
         return total
 
-    sum_number, sum_numbers = along_row_with(add_number), along_row_with(add_numbers)
+    sum_number, sum_numbers = make_along_row(add_number), make_along_row(add_numbers)
 
     @njit(_nrt=False, forceinline=True)
     def vector_row(matrix: Any, row: Any, columns: Any, x: Any, y: Any) -> None:
@@ -135,7 +135,7 @@ def scatter_kernels(times: Any, by_matrix: bool, rows_of: Any) -> tuple[Any, Any
         return total
 
     value_of = numbers_of if by_matrix else number_of
-    add_row = along_row_with(add_numbers if by_matrix else add_number)
+    add_row = make_along_row(add_numbers if by_matrix else add_number)
 
     @njit
     def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, rows: Any, y: Any) -> None:
@@ -177,14 +177,14 @@ def every_row(x: Any) -> Any:
 @njit
 def active_rows(events: Any) -> Any:
     """Return the rows of a matrix of events in which one is active, ascending."""
-    rows, found = np.empty(events.shape[0], np.uint32), np.uintp(0)
+    rows, count = np.empty(events.shape[0], np.uint32), np.uintp(0)
     for row in range(np.uintp(events.shape[0])):
         active = False
         for c in range(np.uintp(events.shape[1])):
             active |= events[row, c] != 0
-        rows[found] = row
-        found += np.uintp(active)
-    return rows[:found]
+        rows[count] = row
+        count += np.uintp(active)
+    return rows[:count]
 
 
 def product(

@@ -31,9 +31,9 @@ class LanesModel(models.PrimitiveModel):
     """An LLVM vector."""
 
     def __init__(self, manager: Any, lanes: Any) -> None:
-        parts = 2 if isinstance(lanes.dtype, types.Complex) else 1
+        floats_each = 2 if isinstance(lanes.dtype, types.Complex) else 1
         element = manager[getattr(lanes.dtype, "underlying_float", lanes.dtype)].get_data_type()
-        super().__init__(manager, lanes, ir.VectorType(element, lanes.width * parts))
+        super().__init__(manager, lanes, ir.VectorType(element, lanes.width * floats_each))
 
 
 @instruction(lambda like, width: np.zeros(width, like.dtype))
@@ -111,11 +111,11 @@ def all_below(context: Any, indices: Any, k: Any, size: Any, width: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], arguments[0], arguments[1], lanes)
-        found = builder.load(address, align=_alignment(indices.dtype))
+        loaded = builder.load(address, align=_alignment(indices.dtype))
         if lanes.dtype.bitwidth < arguments[2].type.width:
             wide = ir.VectorType(arguments[2].type, lanes.width)
-            found = builder.sext(found, wide) if lanes.dtype.signed else builder.zext(found, wide)
-        outside = builder.icmp_unsigned(">=", found, splat(builder, arguments[2], found))
+            loaded = builder.sext(loaded, wide) if lanes.dtype.signed else builder.zext(loaded, wide)
+        outside = builder.icmp_unsigned(">=", loaded, splat(builder, arguments[2], loaded))
         bits = ir.IntType(lanes.width)
         return builder.icmp_unsigned("==", builder.bitcast(outside, bits), bits(0))
 

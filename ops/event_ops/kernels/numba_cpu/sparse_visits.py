@@ -50,7 +50,7 @@ def is_stored(places: Any, k: Any, nse: Any) -> Any:
     return k < nse
 
 
-def rows_with(update: Any) -> Any:
+def make_visit_rows(update: Any) -> Any:
     """Return the function that calls `update` for each entry of some rows."""
 
     # Nothing is allocated: reference counts of the arrays would take longer than a short row.
@@ -76,13 +76,13 @@ def rows_with(update: Any) -> Any:
     return visit_rows
 
 
-def blocks_with(empty: Any, run: Any) -> Any:
+def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
     """Return the function that changes the synapses of some rows in blocks, wherever they are."""
 
     @njit(_nrt=False)
     def visit(
         synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any,
-        block: Any, own: Any, others: Any,
+        block: Any, synapse_ids: Any, neurons: Any,
     ) -> None:  # fmt: skip
         nse, size = np.uintp(indices.size), np.uintp(limit)
         for position in range(np.uintp(ids.size)):
@@ -95,9 +95,9 @@ def blocks_with(empty: Any, run: Any) -> Any:
                 for values in synapses:
                     prefetch_weights(values, places, later, end)
                 for p in range(first, later):
-                    others[count], own[count] = indices[p], entry(places, p)
-                    count += np.uintp((others[count] < size) & (own[count] < nse))
-                run(count, i, own, others, synapses, variables, block)
+                    neurons[count], synapse_ids[count] = indices[p], entry(places, p)
+                    count += np.uintp((neurons[count] < size) & (synapse_ids[count] < nse))
+                run(count, i, synapse_ids, neurons, synapses, variables, block)
 
     @njit
     def visit_rows(

@@ -98,13 +98,13 @@ def combine_up(spare: Any, out: Any, combine: Any) -> None:
 
 
 @njit(inline="always")
-def given(x: Any, y: Any) -> Any:
+def unchanged(x: Any, y: Any) -> Any:
     """Return an operand as it is."""
     return x
 
 
 @cache
-def make_parallel(rows: Any, operand: Any = given) -> tuple[Any, Any]:
+def make_parallel(rows: Any, operand: Any = unchanged) -> tuple[Any, Any]:
     """Return the kernels of a product that has a row of y for each of the matrix: for one thread and for all.
 
     `rows(data, indices, ends, operand(x, y), y, low, high)` writes the rows from `low` to `high`.

@@ -37,7 +37,7 @@ def lanes_of(entries: int, rows: int, width: int = 1) -> int:
 
 
 @cache
-def begin_with(lanes: int) -> Any:
+def make_begin(lanes: int) -> Any:
     """Return the device function `begin(low)` for where `lanes` threads together begin with a row.
 
     That is with a whole sector of memory, maybe before `low`. All of them take equally many steps of `lanes`
@@ -47,15 +47,15 @@ def begin_with(lanes: int) -> Any:
     return cuda.jit(device=True)(lambda low: low - low % ahead)
 
 
-def rows_with(width: int, lanes: int, row_of: Any, take_with: Callable[[int], Any]) -> Any:
+def make_take_rows(width: int, lanes: int, row_of: Any, make_take: Callable[[int], Any]) -> Any:
     """Return the device function that distributes `count` rows; every thread of a block calls it.
 
-    `row_of(structure, i, nse)` gives where row i begins and ends. `take_with(L)` gives the device function
+    `row_of(structure, i, nse)` gives where row i begins and ends. `make_take(L)` gives the device function
     `take(operands, i, low, high, thread, mine)` for L entries at once: all `width * L` threads of row i call
     it, each with its number `thread` among them, and take the row if `mine` is true.
     """
     team, many = width * lanes, WARP // width
-    take_by_lanes, take_by_warp, take_by_block = map(cache(take_with), (lanes, many, BLOCK // width))
+    take_by_lanes, take_by_warp, take_by_block = map(cache(make_take), (lanes, many, BLOCK // width))
 
     @cuda.jit(device=True)
     def take_rows(operands: Any, structure: Any, nse: Any, count: Any) -> None:

@@ -75,10 +75,10 @@ def put_product_for(dtype: Any) -> Any:
         guess = one
         while True:
             product = number(guess.view(number) * value)
-            found = cuda.atomic.cas(y, place, guess, product.view(bits))
-            if found == guess:
+            stored = cuda.atomic.cas(y, place, guess, product.view(bits))
+            if stored == guess:
                 break
-            guess = found
+            guess = stored
 
     return put_product
 

@@ -12,8 +12,8 @@ from event_ops.kernels.numba_cuda.history import deliver_recent
 from event_ops.kernels.numba_cuda.packed_entries import (
     add_row_of,
     code_of,
-    gather_words_with,
-    scatter_words_with,
+    make_gather_words,
+    make_scatter_words,
 )
 from event_ops.kernels.numba_cuda.scatter import adding_callable
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
@@ -30,7 +30,7 @@ def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
 
         def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
             lanes = lanes_of(words.size, rows)
-            kernel = gather_words_with(lanes, y.dtype, code_of(words))
+            kernel = make_gather_words(lanes, y.dtype, code_of(words))
             kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
 
         return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
@@ -47,7 +47,7 @@ def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
         def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
             clear(y, stream)
             lanes = lanes_of(words.size, rows)
-            kernel = scatter_words_with(lanes, y.dtype, code_of(words))
+            kernel = make_scatter_words(lanes, y.dtype, code_of(words))
             kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
 
         sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)

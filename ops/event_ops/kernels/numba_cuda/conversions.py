@@ -55,7 +55,7 @@ def add_among(D: Any, i: Any, j: Any, weight: Any) -> None:
 
 
 @cache
-def add_rows_with(lanes: int) -> Any:
+def make_add_rows(lanes: int) -> Any:
     """Return the kernel `D[i, indices[k]] += data[k]` over row i; `lanes` threads per row."""
     add = add_alone if lanes == 1 else add_among
 
@@ -79,7 +79,7 @@ def csr_todense(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable
     def todense(data: Any, indices: Any, indptr: Any, D: Any, stream: Any) -> None:
         clear(D, stream)
         lanes = 1 if deterministic else lanes_for(indices.size, rows, D.dtype)
-        add_rows_with(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, D)
+        make_add_rows(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, D)
 
     run = numba_cuda_callable(todense, outs)
     return lambda data, indices, indptr: run(data.reshape(-1).astype(outs.dtype), indices, indptr)

@@ -32,7 +32,7 @@ from event_ops.kernels.numba_cuda.fixed_order import in_fixed_order
 from event_ops.kernels.numba_cuda.row_products import beside_own, csr_row, of_difference, of_event, of_number
 from event_ops.kernels.numba_cuda.scatter import adding_callable
 from event_ops.kernels.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
-from event_ops.kernels.numba_cuda.tile_products import gather_tiles_with, scatter_tiles_with, width_of
+from event_ops.kernels.numba_cuda.tile_products import make_gather_tiles, make_scatter_tiles, width_of
 from ffi_bridge import numba_cuda_callable
 
 DENSE_FROM = 8  # active ones of 32 events
@@ -141,13 +141,13 @@ def csr_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) 
 
     def gather(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         lanes = lanes_of(indices.size, rows, width)
-        kernel = gather_tiles_with(width, lanes, always, y.dtype, indices.dtype)
+        kernel = make_gather_tiles(width, lanes, always, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](*launched(data), indices, indptr, B, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
         lanes = lanes_of(indices.size, rows, width)
-        kernel = scatter_tiles_with(width, lanes, y.dtype, indices.dtype)
+        kernel = make_scatter_tiles(width, lanes, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
@@ -185,7 +185,7 @@ def csr_event_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         width = width_of(n)
         lanes = lanes_of(indices.size, rows, width)
         weight_of = weight_for(permutation)
-        kernel = gather_tiles_with(width, lanes, is_active, y.dtype, indices.dtype, weight_of)
+        kernel = make_gather_tiles(width, lanes, is_active, y.dtype, indices.dtype, weight_of)
         threads = rows * blocks_of(n, width) * width * lanes
         weights = launched(data, *permutation)
         kernel[blocks_of(threads), BLOCK, stream](*weights, indices, indptr, events, y)

@@ -153,7 +153,7 @@ def dense_event_matvec(
 
 
 @cache
-def add_tiles_with(transposed: bool, dtype: Any) -> Any:
+def make_add_tiles(transposed: bool, dtype: Any) -> Any:
     """Return the kernel `y[i, c] += sum of weights[i, k] * events[k, c]`, or of weights[k, i].
 
     A lane has a vector, and a warp every eighth output. With one block along the events it is `=`.
@@ -230,7 +230,7 @@ def dense_event_matmat(
         if parts > 1:
             clear(y, stream)
         grid = blocks, max(1, parts)
-        add_tiles_with(transpose, y.dtype)[grid, (WARP, WARPS), stream](weights, events, y)
+        make_add_tiles(transpose, y.dtype)[grid, (WARP, WARPS), stream](weights, events, y)
 
     product = numba_cuda_callable(launch, outs)
     return lambda weights, events: product(weights.astype(outs.dtype), events)

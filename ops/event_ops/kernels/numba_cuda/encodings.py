@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.packed_events import packed_word_with, unpack_word
+from event_ops.kernels.numba_cuda.packed_events import make_packed_word, unpack_word
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     WARP,
@@ -28,7 +28,7 @@ MAX_PARTS = 2048  # warps: enough to use all of the memory's bandwidth, few enou
 AT_ONCE = 4  # words that a warp reads together: more would leave a GPU idle where there are few neurons
 
 total_of_warp, sum_of_block = sum_over(WARP), sum_over_team(BLOCK, 1, "i")
-packed_words, packed_word = packed_word_with(AT_ONCE), packed_word_with(WARP)
+packed_words, packed_word = make_packed_word(AT_ONCE), make_packed_word(WARP)
 
 
 @cuda.jit

@@ -8,7 +8,7 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import is_inside
-from event_ops.kernels.numba_cuda.by_length import begin_with, clear_outside, lanes_of, rows_with
+from event_ops.kernels.numba_cuda.by_length import clear_outside, lanes_of, make_begin, make_take_rows
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, WARP, blocks_of, lanes_for, sum_over
 from ffi_bridge import numba_cuda_callable
@@ -40,8 +40,8 @@ def make_sddmm(product: Any, width: int, lanes: int) -> Any:
     """
     total_of = sum_over(width)
 
-    def take_with(lanes: int) -> Any:
-        begin = begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        begin = make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
@@ -65,7 +65,7 @@ def make_sddmm(product: Any, width: int, lanes: int) -> Any:
 
         return take
 
-    take_rows = rows_with(width, lanes, csr_row, take_with)
+    take_rows = make_take_rows(width, lanes, csr_row, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
@@ -90,8 +90,8 @@ def by_event(data: Any, k: Any, x: Any) -> Any:
 def make_scale_rows(lanes: int, scaled: Any) -> Any:
     """Return the kernel out[k] = scaled(data, k, x[i]) over row i; mostly by `lanes` threads."""
 
-    def take_with(lanes: int) -> Any:
-        begin = begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        begin = make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
@@ -105,7 +105,7 @@ def make_scale_rows(lanes: int, scaled: Any) -> Any:
 
         return take
 
-    take_rows = rows_with(1, lanes, csr_row, take_with)
+    take_rows = make_take_rows(1, lanes, csr_row, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def scale_rows(data: Any, indptr: Any, x: Any, out: Any) -> None:

@@ -71,12 +71,12 @@ def make_recent_delivery(least: int, events_in: Any, add_row: Any) -> Any:
         noted, count = cuda.shared.array(BLOCK, numba.int32), cuda.shared.array(1, numba.int32)
         slots, length = history.shape
         parts, nse = indptr.shape[0], entries.size
-        thread, found = cuda.threadIdx.x, np.int32(-1)
-        step_of, own = np.uint64(cuda.blockIdx.x // across), cuda.blockIdx.x % across
-        position = own + thread * across if are_listed else own * span + thread
+        thread, active_position = cuda.threadIdx.x, np.int32(-1)
+        step_of, block_of_slot = np.uint64(cuda.blockIdx.x // across), cuda.blockIdx.x % across
+        position = block_of_slot + thread * across if are_listed else block_of_slot * span + thread
         if thread < span and position < length and is_known(history[step_of, np.uint64(position)], rows):
-            found = np.int32(position)
-        active, now = note(found, noted, count), slot_now(slot, slots)
+            active_position = np.int32(position)
+        active, now = note(active_position, noted, count), slot_now(slot, slots)
         team = team_for(active, least)
         delay = (now - np.int64(step_of)) % slots
         first, step = cuda.blockIdx.y * team + thread % team, cuda.gridDim.y * team

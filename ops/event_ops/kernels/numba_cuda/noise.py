@@ -13,7 +13,7 @@ from ffi_bridge import numba_cuda_kernel
 
 
 @cache
-def kernel_with(distribution: str, stream: int) -> Any:
+def make_kernel(distribution: str, stream: int) -> Any:
     """Return the kernel of y = base + scale * number; an array of bases is the same memory as y."""
     number = random_functions.numbers[distribution]
 
@@ -27,11 +27,11 @@ def kernel_with(distribution: str, stream: int) -> Any:
     return noise_input
 
 
-def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
+def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays that adds numbers of a distribution."""
 
     def call(scale: Any, *rest: Any) -> Any:
-        kernel, *words, base = kernel_with(distribution, stream), *rest
+        kernel, *words, base = make_kernel(distribution, stream), *rest
         aliases = {5: 0} if base.ndim else {}
         run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases=aliases)
         return run(scale.reshape(-1), *words, base.reshape(-1))
@@ -39,4 +39,4 @@ def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callab
     return call
 
 
-normal_input, uniform_input = partial(build_with, "normal"), partial(build_with, "uniform")
+normal_input, uniform_input = partial(build_noise, "normal"), partial(build_noise, "uniform")

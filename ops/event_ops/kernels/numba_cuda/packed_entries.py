@@ -8,7 +8,7 @@ from numba import cuda, from_dtype
 
 from event_ops.checks.packed_entries import NARROW_BITS, are_narrow
 from event_ops.kernels.numba_cuda.access import at, is_active, is_inside
-from event_ops.kernels.numba_cuda.by_length import begin_with, rows_with
+from event_ops.kernels.numba_cuda.by_length import make_begin, make_take_rows
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import OCCUPIED, WARPS, sum_over_team
 
@@ -49,7 +49,7 @@ def narrow_bits(_columns: Any) -> Any:
 
 
 @cache
-def add_row_with(bits_for: Any, code_in: Any) -> Any:
+def make_add_row(bits_for: Any, code_in: Any) -> Any:
     """Return what adds a row of words, of which these tell the bits and the codes."""
 
     @cuda.jit(device=True)
@@ -73,16 +73,16 @@ def add_row_with(bits_for: Any, code_in: Any) -> Any:
 
 def add_row_of(words: Any) -> Any:
     """Return what adds a row of such words, for `deliver_recent`."""
-    return add_row_with(narrow_bits if are_narrow(words) else bits_for, code_of(words))
+    return make_add_row(narrow_bits if are_narrow(words) else bits_for, code_of(words))
 
 
 @cache
-def gather_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
+def make_gather_words(lanes: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[i] = scale[i] * (sum of code * x[column] over row i)`; mostly `lanes` threads."""
     number, shared = dtype.type, from_dtype(dtype)
 
-    def take_with(lanes: int) -> Any:
-        total_of, begin = sum_over_team(lanes, 1, dtype.kind), begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        total_of, begin = sum_over_team(lanes, 1, dtype.kind), make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
@@ -103,7 +103,7 @@ def gather_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
 
         return take
 
-    take_rows = rows_with(1, lanes, csr_row, take_with)
+    take_rows = make_take_rows(1, lanes, csr_row, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def gather_words(words: Any, indptr: Any, scale: Any, x: Any, bits: Any, y: Any) -> None:
@@ -114,12 +114,12 @@ def gather_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
 
 
 @cache
-def scatter_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
+def make_scatter_words(lanes: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[column] += code * x[i]` over every row i where x is not 0."""
     number = dtype.type
 
-    def take_with(lanes: int) -> Any:
-        begin = begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        begin = make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
@@ -136,7 +136,7 @@ def scatter_words_with(lanes: int, dtype: Any, code_in: Any) -> Any:
 
         return take
 
-    take_rows = rows_with(1, lanes, csr_row, take_with)
+    take_rows = make_take_rows(1, lanes, csr_row, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def scatter_words(words: Any, indptr: Any, x: Any, bits: Any, y: Any) -> None:

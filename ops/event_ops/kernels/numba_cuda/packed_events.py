@@ -11,7 +11,7 @@ from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where
 
 
 @cache
-def packed_word_with(turns: int) -> Any:
+def make_packed_word(turns: int) -> Any:
     """Return the device function for words of bits, of which a warp reads `turns` in a row: 32 at most."""
 
     @cuda.jit(device=True)
@@ -27,9 +27,9 @@ def packed_word_with(turns: int) -> Any:
                 active = (i < events.size) & is_active(events[np.uint64(min(i, events.size - 1))])
                 read |= np.uint32(active) << np.uint32(k)
             for k in range(turns):
-                found = lanes_where((read >> np.uint32(k)) & np.uint32(1))
+                voted = lanes_where((read >> np.uint32(k)) & np.uint32(1))
                 if lane == k:
-                    bits = found
+                    bits = voted
         return bits
 
     return packed_word
@@ -42,7 +42,7 @@ def unpack_word(bits: Any, events: Any, word: Any) -> None:
     first = (word - lane) * WARP
     for k in range(WARP):
         # The warp writes word k as 32 neighbours; a shuffle takes signed numbers only.
-        found = np.uint32(cuda.shfl_sync(FULL, np.int32(bits), k))
+        shared_bits = np.uint32(cuda.shfl_sync(FULL, np.int32(bits), k))
         i = first + k * WARP + lane
         if i < events.size:
-            events[i] = (found >> np.uint32(lane)) & np.uint32(1) != np.uint32(0)
+            events[i] = (shared_bits >> np.uint32(lane)) & np.uint32(1) != np.uint32(0)

@@ -31,10 +31,10 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
     i = cuda.grid(2)[0]
     warp, lane = cuda.threadIdx.x // WARP, cuda.threadIdx.x % WARP
     active = i < events.size and is_active(events[i])
-    found = lanes_where(active)
+    active_lanes = lanes_where(active)
     cuda.syncthreads()  # in a batch: everybody has read what was noted for the element before
     if lane == 0:
-        counts[warp] = cuda.popc(found)
+        counts[warp] = cuda.popc(active_lanes)
     cuda.syncthreads()
     before, total = 0, 0
     for other in range(WARPS):
@@ -42,7 +42,7 @@ def note_active(events: Any, noted: Any, counts: Any) -> Any:
         if other < warp:
             before += counts[other]
     if active:
-        noted[before + rank_in(found)] = cuda.threadIdx.x
+        noted[before + rank_in(active_lanes)] = cuda.threadIdx.x
     cuda.syncthreads()
     return total
 
@@ -59,7 +59,7 @@ def given_place(places: Any, p: Any, size: Any) -> Any:
     return place(places[p], size)
 
 
-def rows_with(update: Any, place_of: Any) -> Any:
+def make_visit_rows(update: Any, place_of: Any) -> Any:
     """Return the function that calls `update` for each entry of the rows that spike: warps share them."""
 
     @cuda.jit(device=True)

@@ -32,7 +32,7 @@ total_of = sum_over(WARP)
 
 
 @cache
-def gather_vector_with(weight_of: Any, counts: Any) -> Any:
+def make_gather_vector(weight_of: Any, counts: Any) -> Any:
     """Return the kernel `y[i] = sum over row i of weight * x[column]`, for the columns whose x counts."""
 
     @cuda.jit
@@ -41,9 +41,9 @@ def gather_vector_with(weight_of: Any, counts: Any) -> Any:
         if row < y.size:  # for all threads of a warp, or none
             key, total, column, draw = seed[0], y.dtype.type(0), 0, 0
             while column < x.size:
-                found, j, word, column = next_draws(table, key, row, draw, column)
+                is_entry, j, word, column = next_draws(table, key, row, draw, column)
                 draw += WARP
-                if found and j < x.size and counts(x[j]):
+                if is_entry and j < x.size and counts(x[j]):
                     total += weight_of(weight, key, row, j, word) * y.dtype.type(x[j])
             total = total_of(total)
             if cuda.laneid == 0:
@@ -53,7 +53,7 @@ def gather_vector_with(weight_of: Any, counts: Any) -> Any:
 
 
 @cache
-def scatter_vector_with(weight_of: Any, counts: Any, watched: int) -> Any:
+def make_scatter_vector(weight_of: Any, counts: Any, watched: int) -> Any:
     """Return the kernel `y[column] += weight * x[i]` for rows i whose x counts; a warp has `watched` rows."""
 
     @cuda.jit
@@ -66,16 +66,16 @@ def scatter_vector_with(weight_of: Any, counts: Any, watched: int) -> Any:
             rows &= rows - 1
             value, column, draw = y.dtype.type(x[row]), 0, 0
             while column < y.size:
-                found, j, word, column = next_draws(table, key, row, draw, column)
+                is_entry, j, word, column = next_draws(table, key, row, draw, column)
                 draw += WARP
-                if found and j < y.size:
+                if is_entry and j < y.size:
                     cuda.atomic.add(y, j, weight_of(weight, key, row, j, word) * value)
 
     return scatter_rows
 
 
 @cache
-def entries_with(weight_of: Any) -> Any:
+def make_next_entries(weight_of: Any) -> Any:
     """Return `f(weight, table, key, row, draw, column, columns)`: the entries of the next 32 draws of a row.
 
     It returns the column, or -1, and the weight of this lane's entry, and the column after all of them.
@@ -85,9 +85,9 @@ def entries_with(weight_of: Any) -> Any:
     def next_entries(
         weight: Any, table: Any, key: Any, row: Any, draw: Any, column: Any, columns: Any
     ) -> Any:
-        found, j, word, following = next_draws(table, key, row, draw, column)
+        is_entry, j, word, following = next_draws(table, key, row, draw, column)
         place, entry = np.int32(-1), weight.dtype.type(0)
-        if found and j < columns:
+        if is_entry and j < columns:
             place, entry = np.int32(j), weight_of(weight, key, row, j, word)
         return place, entry, following
 
@@ -95,9 +95,9 @@ def entries_with(weight_of: Any) -> Any:
 
 
 @cache
-def gather_matrix_with(weight_of: Any, counts: Any) -> Any:
+def make_gather_matrix(weight_of: Any, counts: Any) -> Any:
     """Return the kernel `y[i] = sum over row i of weight * x[column]`, for the elements of x that count."""
-    next_entries = entries_with(weight_of)
+    next_entries = make_next_entries(weight_of)
 
     @cuda.jit
     def gather_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
@@ -125,9 +125,9 @@ def gather_matrix_with(weight_of: Any, counts: Any) -> Any:
 
 
 @cache
-def scatter_matrix_with(weight_of: Any, counts: Any) -> Any:
+def make_scatter_matrix(weight_of: Any, counts: Any) -> Any:
     """Return the kernel `y[column] += weight * x[i]` over rows i, for the elements of x that count."""
-    next_entries = entries_with(weight_of)
+    next_entries = make_next_entries(weight_of)
 
     @cuda.jit
     def scatter_rows(weight: Any, seed: Any, table: Any, x: Any, y: Any) -> None:
@@ -175,15 +175,15 @@ def product(
     def scatter(weight: Any, seed: Any, table: Any, x: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
         blocks = blocks_of(blocks_of(rows, watched) * WARP)
-        kernel = scatter_matrix_with(weight_of, counts)
+        kernel = make_scatter_matrix(weight_of, counts)
         if not by_matrix:
-            kernel = scatter_vector_with(weight_of, counts, watched)
+            kernel = make_scatter_vector(weight_of, counts, watched)
         kernel[blocks, BLOCK, stream](weight, seed, table, x, y)
 
     if transpose:
         run = numba_cuda_callable(scatter, outs)
     else:
-        gather = (gather_matrix_with if by_matrix else gather_vector_with)(weight_of, counts)
+        gather = (make_gather_matrix if by_matrix else make_gather_vector)(weight_of, counts)
         run = numba_cuda_kernel(gather, outs, launch_dims=rows * WARP, threads_per_block=BLOCK)
 
     def call(weight: Any, seed: Any, x: Any) -> Any:

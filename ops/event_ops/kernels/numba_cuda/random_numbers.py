@@ -24,8 +24,8 @@ def next_draws(table: Any, seed: Any, row: Any, draw: Any, column: Any) -> Any:
     """Return whether draw `draw` + lane is an entry, its column and word, and the column after 32 draws."""
     choice, word = philox2x32(draw + cuda.laneid, row, seed)
     gap = np.int32(chosen(table, np.uint32(0), np.uint32(choice), _GAP_BITS))
-    found = gap != _NO_ENTRY
-    step = np.int32(gap + 1 if found else gap)
+    is_entry = gap != _NO_ENTRY
+    step = np.int32(gap + 1 if is_entry else gap)
     reached = sum_up_to(step)
     following = column + cuda.shfl_sync(FULL, reached, WARP - 1)
-    return found, column + (reached - step) + gap, word, following
+    return is_entry, column + (reached - step) + gap, word, following

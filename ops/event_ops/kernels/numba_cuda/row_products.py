@@ -10,7 +10,7 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from event_ops.kernels.numba_cuda.access import bounded, is_active, is_inside, launched, weight_in_order
-from event_ops.kernels.numba_cuda.by_length import begin_with, lanes_of, rows_with
+from event_ops.kernels.numba_cuda.by_length import lanes_of, make_begin, make_take_rows
 from event_ops.kernels.numba_cuda.combine import add_for
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
@@ -70,8 +70,8 @@ def of_difference(weight_of: Any) -> Any:
 
     @cuda.jit(device=True)
     def term(weights: Any, k: Any, seen: Any, j: Any) -> Any:
-        v, own = seen
-        return weight_of(weights[0], k) * (v[j] - own)
+        v, own_value = seen
+        return weight_of(weights[0], k) * (v[j] - own_value)
 
     return term
 
@@ -86,8 +86,8 @@ def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any
     sums = sum_dtype(dtype)
     number, shared = sums.type, from_dtype(sums)
 
-    def take_with(lanes: int) -> Any:
-        total_of, begin = sum_over_team(lanes, 1, sums.kind), begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        total_of, begin = sum_over_team(lanes, 1, sums.kind), make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
@@ -107,7 +107,7 @@ def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any
 
         return take
 
-    take_rows = rows_with(1, lanes, row_of, take_with)
+    take_rows = make_take_rows(1, lanes, row_of, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def gather_rows(
@@ -124,8 +124,8 @@ def make_row_scatter(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any
     """Return the kernel `y[indices[k]] += weight_of(data, k) * v[i]` over row i; `lanes` threads for most."""
     add = add_for(dtype)
 
-    def take_with(lanes: int) -> Any:
-        begin = begin_with(lanes)
+    def make_take(lanes: int) -> Any:
+        begin = make_begin(lanes)
 
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
@@ -141,7 +141,7 @@ def make_row_scatter(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any
 
         return take
 
-    take_rows = rows_with(1, lanes, row_of, take_with)
+    take_rows = make_take_rows(1, lanes, row_of, make_take)
 
     @cuda.jit(launch_bounds=OCCUPIED)
     def scatter_rows(data: Any, indices: Any, structure: Any, v: Any, y: Any) -> None:

@@ -18,7 +18,7 @@ RUN = 8  # updates of a thread if indices ascend: as many as lie in one sector o
 
 
 @cache
-def place_with(clip: bool, from_end: bool) -> Any:
+def make_place_of(clip: bool, from_end: bool) -> Any:
     """Return the device function that gives the place of an index in [0, size), or -1 for one to drop."""
 
     @cuda.jit(device=True)
@@ -36,12 +36,12 @@ def place_with(clip: bool, from_end: bool) -> Any:
 
 
 @cache
-def combine_rows_with(how: str, dtype: Any, clip: bool, from_end: bool, run: int) -> Any:
+def make_combine_rows(how: str, dtype: Any, clip: bool, from_end: bool, run: int) -> Any:
     """Return the kernel that puts updates[k] to y[indices[k]], row by row; a single row of them serves all.
 
     Each thread takes `run` successive updates, and combines those for the same place before it puts them.
     """
-    place_of, nothing = place_with(clip, from_end), neutral(how, dtype)
+    place_of, nothing = make_place_of(clip, from_end), neutral(how, dtype)
     combine, put = combining(how, dtype)
 
     @cuda.jit
@@ -77,7 +77,7 @@ def launch_rows(
     across = next_power_of_two(width, WARP)
     along = BLOCK // across
     grid = blocks_of(indices.size, along * run), min(MAX_BLOCKS_ACROSS, blocks_of(width, across))
-    kernel = combine_rows_with(how, updates.dtype, mode == "clip", from_end, run)
+    kernel = make_combine_rows(how, updates.dtype, mode == "clip", from_end, run)
     kernel[grid, (across, along), stream](*arrays)
 
 

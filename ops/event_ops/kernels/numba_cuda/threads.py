@@ -56,9 +56,9 @@ def lanes_for(entries: int, rows: int, dtype: Any) -> int:
 
 
 @cuda.jit(device=True)
-def lanes_where(found: Any) -> Any:
-    """Return the lanes of the warp whose `found` is true, as bits of a uint32; every lane calls it."""
-    return np.uint32(cuda.ballot_sync(FULL, found))
+def lanes_where(condition: Any) -> Any:
+    """Return the lanes of the warp whose `condition` is true, as bits of a uint32; every lane calls it."""
+    return np.uint32(cuda.ballot_sync(FULL, condition))
 
 
 @cuda.jit(device=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from event_ops.kernels.numba_cuda.access import place, weight_in_order
-from event_ops.kernels.numba_cuda.by_length import begin_with, rows_with
+from event_ops.kernels.numba_cuda.by_length import make_begin, make_take_rows
 from event_ops.kernels.numba_cuda.combine import add_for
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import (
@@ -38,7 +38,7 @@ def tiles_of(width: int) -> Any:
 
 
 @cache
-def row_with(width: int) -> Any:
+def make_row_of(width: int) -> Any:
     """Return the device function that gives where the entries of an element begin and end."""
     tiles = tiles_of(width)
 
@@ -51,7 +51,7 @@ def row_with(width: int) -> Any:
 
 
 @cache
-def place_with(width: int) -> Any:
+def make_place_of(width: int) -> Any:
     """Return the device function that gives a thread of an element its row and column."""
     tiles = tiles_of(width)
 
@@ -65,7 +65,7 @@ def place_with(width: int) -> Any:
 
 
 @cache
-def over_entries_with(
+def make_over_entries(
     width: int, lanes: int, visit: Any, dtype: Any, index_dtype: Any, weight_of: Any
 ) -> Any:
     """Return `f(operands, low, high, size, thread, c, value)`, which the threads of an element call together.
@@ -76,7 +76,7 @@ def over_entries_with(
     """
     team = width * lanes
     share = min(team, WARP)  # the threads that hand round what each has read
-    at_once, begin, from_lane = share // width, begin_with(team), from_lane_for(dtype)
+    at_once, begin, from_lane = share // width, make_begin(team), from_lane_for(dtype)
     number = sum_dtype(dtype).type
     index = np.int32 if np.can_cast(index_dtype, np.int32) else np.int64
 
@@ -107,14 +107,14 @@ def over_entries_with(
 
 
 @cache
-def gather_tiles_with(
+def make_gather_tiles(
     width: int, lanes: int, counts: Any, dtype: Any, index_dtype: Any, weight_of: Any = weight_in_order
 ) -> Any:
     """Return the kernel `y[i, c] = sum of weight k * B[indices[k], c] over row i`, of the B that count.
 
     y is of `dtype`; the device function `counts` tells which numbers do. Weights are `launched`.
     """
-    sums, place_of = sum_dtype(dtype), place_with(width)
+    sums, place_of = sum_dtype(dtype), make_place_of(width)
     number, shared, shape = sums.type, from_dtype(sums), WARPS * width
 
     @cuda.jit(device=True)
@@ -122,9 +122,9 @@ def gather_tiles_with(
         x = operands[2][j, c]
         return number(total + number(weight * number(x))) if counts(x) else total
 
-    def take_with(lanes: int) -> Any:
+    def make_take(lanes: int) -> Any:
         total_of = sum_over_team(lanes, width, sums.kind)
-        over_entries = over_entries_with(width, lanes, add_term, dtype, index_dtype, weight_of)
+        over_entries = make_over_entries(width, lanes, add_term, dtype, index_dtype, weight_of)
 
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
@@ -139,7 +139,7 @@ def gather_tiles_with(
 
         return take
 
-    take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
+    take_tiles, tiles = make_take_rows(width, lanes, make_row_of(width), make_take), tiles_of(width)
 
     @cuda.jit(launch_bounds=ROOMY)
     def gather_tiles(data: Any, permutation: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:
@@ -151,9 +151,9 @@ def gather_tiles_with(
 
 
 @cache
-def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> Any:
+def make_scatter_tiles(width: int, lanes: int, dtype: Any, index_dtype: Any) -> Any:
     """Return the kernel `y[indices[k], c] += data[k] * B[i, c]` over row i; y is of `dtype`."""
-    add, place_of, number = add_for(dtype), place_with(width), sum_dtype(dtype).type
+    add, place_of, number = add_for(dtype), make_place_of(width), sum_dtype(dtype).type
 
     @cuda.jit(device=True)
     def add_product(operands: Any, j: Any, weight: Any, c: Any, value: Any) -> Any:
@@ -162,8 +162,8 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> 
             add(y, (j, c), weight * value)
         return value
 
-    def take_with(lanes: int) -> Any:
-        over_entries = over_entries_with(width, lanes, add_product, dtype, index_dtype, weight_in_order)
+    def make_take(lanes: int) -> Any:
+        over_entries = make_over_entries(width, lanes, add_product, dtype, index_dtype, weight_in_order)
 
         @cuda.jit(device=True)
         def take(operands: Any, element: Any, low: Any, high: Any, thread: Any, mine: Any) -> None:
@@ -175,7 +175,7 @@ def scatter_tiles_with(width: int, lanes: int, dtype: Any, index_dtype: Any) -> 
 
         return take
 
-    take_tiles, tiles = rows_with(width, lanes, row_with(width), take_with), tiles_of(width)
+    take_tiles, tiles = make_take_rows(width, lanes, make_row_of(width), make_take), tiles_of(width)
 
     @cuda.jit(launch_bounds=ROOMY)
     def scatter_tiles(data: Any, indices: Any, indptr: Any, B: Any, y: Any) -> None:

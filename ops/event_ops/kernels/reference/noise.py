@@ -109,7 +109,7 @@ def tables_of(*distributions: str) -> Any:
     return normal_table() if "normal" in distributions else np.zeros(0, np.int32)
 
 
-def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., jax.Array]:
+def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., jax.Array]:
     """Return the function of arrays that adds numbers of a distribution: y = base + scale * number."""
 
     def noise_input(
@@ -127,6 +127,6 @@ def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callab
 
 
 normal_input, uniform_input = (
-    functools.partial(build_with, "normal"),
-    functools.partial(build_with, "uniform"),
+    functools.partial(build_noise, "normal"),
+    functools.partial(build_noise, "uniform"),
 )

@@ -66,7 +66,7 @@ PUT = {"add": put_sum, "max": put_larger, "min": put_smaller, "mul": put_product
 
 
 @cache
-def kernel_with(how: str) -> Any:
+def make_kernel(how: str) -> Any:
     """Return the kernel of a combination."""
     put = PUT[how]
 
@@ -90,7 +90,7 @@ def by_atomics(how: str, mode: str, from_end: bool, _ascending: bool) -> Callabl
         shape = (target.shape[0], target.shape[1] if target.ndim > 1 else 1)
         into, rows = _widened(target.reshape(shape)), _widened(updates)
         run = warp_kernel(
-            kernel_with(how),
+            make_kernel(how),
             jax.ShapeDtypeStruct(shape, into.dtype),
             launch_dims=(indices.size, shape[1]),
             in_out_argnames=["y"],

@@ -13,7 +13,7 @@ from ffi_bridge import warp_kernel
 
 
 @cache
-def kernel_with(distribution: str, stream: int) -> Any:
+def make_kernel(distribution: str, stream: int) -> Any:
     """Return the kernel of y = base + scale * number, where y holds base at first."""
     number = random_functions.numbers[distribution]
     chosen = wp.constant(stream)
@@ -30,10 +30,10 @@ def kernel_with(distribution: str, stream: int) -> Any:
     return noise_input
 
 
-def build_with(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
+def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays that adds numbers of a distribution."""
-    run = warp_kernel(kernel_with(distribution, stream), outs, in_out_argnames=["y"])
+    run = warp_kernel(make_kernel(distribution, stream), outs, in_out_argnames=["y"])
     return lambda *arrays: run(*arrays[:-1], jnp.broadcast_to(arrays[-1], outs.shape))
 
 
-normal_input, uniform_input = partial(build_with, "normal"), partial(build_with, "uniform")
+normal_input, uniform_input = partial(build_noise, "normal"), partial(build_noise, "uniform")

@@ -17,7 +17,7 @@ _GAP_BITS, _NO_ENTRY = wp.constant(wp.uint32(GAP_BITS)), wp.constant(wp.uint32(N
 
 
 @cache
-def kernel_with(distribution: str) -> Any:
+def make_kernel(distribution: str) -> Any:
     """Return the kernel for weights of a distribution, `add_rows(weight, seed, table, x, ..., y)`."""
     weight_of = random_functions.weights[distribution]
 
@@ -71,7 +71,7 @@ def product(
     """Return the call `(weight, seed, x) -> y` for one matrix and orientation; a vector is one column."""
     size, columns = outs.shape[0], outs.shape[1] if len(outs.shape) == 2 else 1
     wide = jax.ShapeDtypeStruct((size, columns), outs.dtype)
-    run = sums_of(kernel_with(distribution), wide, shape[0])
+    run = sums_of(make_kernel(distribution), wide, shape[0])
 
     def call(weight: Any, seed: Any, x: Any) -> Any:
         table = jnp.asarray(gap_table(prob))
