@@ -42,6 +42,7 @@ def at(hoisted: Any, i: Any) -> Any:
 
     def weight_at(hoisted: Any, i: Any) -> Any:
         weights, permutation = hoisted
+        # Unsigned: a negative place is out of range, too, and Numba adds no code to count it from the end.
         place = np.uintp(permutation[i])
         return widened(weights[place]) if place < np.uintp(weights.size) else zero
 
@@ -77,6 +78,7 @@ def row_count(ends: Any) -> Any:
 @by_type(**INLINED)
 def row_span(ends: Any, i: Any, nse: Any) -> Any:
     """Return where the entries of row i begin and end, of a matrix of `nse` entries; all np.uintp."""
+    # A row pointer is not checked: negative ends are huge as unsigned numbers, and all are cut to `nse`.
     if is_array(ends):
         return lambda ends, i, nse: (
             min(np.uintp(ends[i]), nse),

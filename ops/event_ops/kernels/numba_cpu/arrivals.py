@@ -59,6 +59,7 @@ def deliver_delayed_parallel(
     slots = np.uintp(y.shape[0])
     now = slot_now(slot, y.shape[0])
     parts = num_threads() if entries_up_to(indptr, ids)[ids.size] >= MIN_PARALLEL else 1
+    # In any other order a thread finds no block of a row to skip.
     if parts == 1 or not seem_ordered(indptr, delays, ids):
         add_delayed_rows(data, indices, indptr, delays, spikes, ids, now, y)
     else:
@@ -78,6 +79,7 @@ def make_arrivals(large: bool) -> Any:
         history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
     ) -> None:
         now = slot_now(slot, history.shape[0])
+        # The row pointer has a row for every neuron and delay.
         rows = recent_rows(history, now, (indptr.size - 1) // history.shape[0])
         add(data, indices, indptr, Recent(history, now), rows, y)
 
@@ -119,6 +121,7 @@ def csr_event_deliver(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; whatever arrives in one place is added by one thread, in row order."""
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, *rest: Any) -> Any:
+        # With one delay for all everything arrives in one slot, which threads cannot divide.
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL) and delays.ndim == 1
         kernel = deliver_delayed_parallel if large else deliver_delayed
         run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
@@ -150,6 +153,7 @@ def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many entries in several parts."""
 
     def call(history: Any, entries: Any, indptr: Any, *rest: Any) -> Any:
+        # Threads take whole parts: of one part there is nothing to divide.
         large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
         run = numba_kernel(make_arrivals_of_words(large), outs, input_output_aliases={6: 0})
         return run(history, entries, indptr, *rest)

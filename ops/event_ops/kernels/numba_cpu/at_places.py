@@ -97,6 +97,7 @@ def segment_kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
 
     @njit(parallel=large)
     def reduce_segments(data: Any, segment_ids: Any, y: Any) -> None:
+        # A constant of the closure: Numba gives a type to the array that is used, and does not see the other.
         sums = np.empty(y.shape, wide) if widens else y
         prepare(sums, segment_ids)
         if large and not ascend:
@@ -104,6 +105,7 @@ def segment_kernel(how: str, dtype: Any, mode: str, threads: str) -> Any:
         else:
             count, size, parts = segment_ids.size, y.shape[0], num_threads() if large else 1
             for part in prange(parts):
+                # A segment belongs to one thread, so that none waits for another.
                 low = first_of_segment(segment_ids, count * part // parts, size, place)
                 high = first_of_segment(segment_ids, count * (part + 1) // parts, size, place)
                 scatter(sums, segment_ids, data, low, high, place, combine)

@@ -45,6 +45,7 @@ def GATHER(large: bool) -> Any:
                 take_chunks_of(1)
             for part in prange(parts):
                 low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
+                # The first block writes y, which holds nothing yet; the others add to it.
                 gather_words(entries, ends, scale, block_values, y, low, high, block > 0)
             if large:
                 take_chunks_of(0)
@@ -97,6 +98,7 @@ def DELIVER(large: bool) -> Any:
             for block in range(blocks):
                 add_block(entries, indptr, scale, events, ids, y, block)
         elif blocks > 1:
+            # Blocks have columns of their own: there is nothing private to add up afterwards.
             for block in prange(blocks):
                 add_block(entries, indptr, scale, events, ids, y, block)
         else:

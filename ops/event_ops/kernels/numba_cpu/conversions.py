@@ -35,6 +35,7 @@ def bin_of(row: Any, column: Any, rows: Any, columns: Any) -> Any:
     """Return the column of an entry, or the number of columns for an entry without row or column."""
     if np.uintp(row) < rows:
         return min(np.uintp(column), columns)
+    # Entries that no column holds end up behind all columns.
     return columns
 
 
@@ -49,6 +50,7 @@ def count(row: Any, indices: Any, places: Any, rows: Any, low: Any, high: Any) -
 @njit
 def add_up(places: Any, csc_indptr: Any) -> None:
     """Turn the count of each part and bin into the place where the part writes its first entry of it."""
+    # Column by column, and in each part after part: so the sort keeps the order of the entries of a column.
     total = np.uintp(0)
     for j in range(np.uintp(csc_indptr.size)):
         csc_indptr[j] = total

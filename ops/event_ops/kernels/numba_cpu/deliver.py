@@ -25,6 +25,7 @@ from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, add_up, parts_for, p
 # A matrix with fewer entries than this rarely has enough active ones in a step to be worth a parallel launch.
 MIN_ENTRIES_PARALLEL = 1 << 20
 
+# Counts of entries only divide the work: no row has to end where the entries do.
 NO_END = np.uintp(np.iinfo(np.uintp).max)
 
 
@@ -102,6 +103,7 @@ def add_rows_parallel(data: Any, indices: Any, ends: Any, events: Any, ids: Any,
         for part in prange(parts):
             low = np.searchsorted(totals, work * part // parts)
             high = np.searchsorted(totals, work * (part + 1) // parts)
+            # The last part takes all rows that are left, so that a corrupt row pointer leaves none out.
             mine = private(y, spare, part)
             if part > 0:
                 mine[:] = 0

@@ -55,6 +55,7 @@ def pick_columns(weights: Any, values: Any, ids: Any, y: Any, low: Any, high: An
     every, columns, far = weights.reshape(-1), np.uintp(values.size), is_far(weights)
     for i in range(low, high):
         row, total, later = weights[i], y.dtype.type(0), (i + PICK_AHEAD) * columns
+        # For the last rows this asks for memory beyond the matrix: a prefetch never faults.
         if far:
             for position in range(np.uintp(ids.size)):
                 prefetch(every, later + np.uintp(ids[position]))

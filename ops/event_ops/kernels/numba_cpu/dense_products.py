@@ -29,6 +29,7 @@ def gather(weights: Any, values: Any, ids: Any, ends: Any, y: Any, low: int, hig
     """y[c] = W @ values[c] for the rows of W from `low` to `high`."""
     height = max(ROWS, np.uintp(CACHED // max(1, weights.shape[1])) // ROWS * ROWS)
     if y.shape[0] == 1:
+        # With one vector weights are read once: nothing has to stay in the cache. So below.
         height = max(height, np.uintp(high))
     for start in range(np.uintp(low), np.uintp(high), height):
         end = min(start + height, np.uintp(high))
@@ -74,6 +75,7 @@ def product(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many terms."""
     size, *columns = outs.shape
     by_vector = jax.ShapeDtypeStruct((*(columns or [1]), size), outs.dtype)
+    # Bools stay bools in a scatter: they select weights, which is faster than a product.
     scattering, gathering = (scatter, unchanged, num_threads), (gather, values_of, chunks)
     kernels = make_kernels(*(scattering if transpose else gathering))
 

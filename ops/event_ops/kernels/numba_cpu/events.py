@@ -20,6 +20,7 @@ def active_ids(flags: Any, ids: Any) -> Any:
     count, whole, rest = np.uintp(0), np.uintp(flags.size) // FLAGS * FLAGS, np.uint64(0)
     for first in range(np.uintp(0), whole, FLAGS):
         count = append_bits(bits_at(flags, first), first, ids, count)
+    # Fewer than 64 are left: to load 64 would read beyond the last.
     for i in range(whole, np.uintp(flags.size)):
         rest |= np.uint64(flags[i]) << np.uint64(i - whole)
     return append_bits(rest, whole, ids, count)
@@ -56,6 +57,7 @@ def ids_in_range(events: Any, size: Any) -> Any:
     whole = np.uintp(candidates.size) // BLOCK * BLOCK
     for block in range(np.uintp(0), whole, BLOCK):
         any_in_range = np.uint32(0)
+        # No branch, so that the test of a block vectorises.
         for position in range(BLOCK):
             any_in_range |= np.uint32(candidates[block + position] < limit)
         if any_in_range:
@@ -67,6 +69,7 @@ def ids_in_range(events: Any, size: Any) -> Any:
 def append_in_range(candidates: Any, limit: Any, ids: Any, count: Any, low: Any, high: Any) -> Any:
     """Write the candidates that are below `limit` behind the first `count` ids; return the new count."""
     for position in range(low, high):
+        # Stored before it is tested: a branch would be mispredicted wherever padding and ids mix.
         ids[count] = candidates[position]
         count += np.uintp(candidates[position] < limit)
     return count

@@ -40,6 +40,7 @@ def make_every_entry(fill_row: Callable[..., None]) -> tuple[Any, Any]:
     def entries(indptr: Any, operands: Any, out: Any, low: Any, high: Any) -> None:
         done, end = np.uintp(low), np.uintp(high)
         for i in range(row_at(indptr, done), np.uintp(indptr.size - 1)):
+            # `done` never goes back, whatever indptr holds: every entry is written, and once.
             start, stop = row_span(indptr, i, end)
             out[done : max(done, start)] = 0
             done = max(done, start)

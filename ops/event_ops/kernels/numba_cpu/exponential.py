@@ -20,6 +20,7 @@ def _round_to(dtype: Any) -> Any:
 def _highest(dtype: Any) -> Any:
     """Return the largest number whose exponential is finite."""
     info = np.finfo(dtype)
+    # The logarithm may have been rounded up, and its exponential be infinite.
     highest = dtype(math.log(info.max))
     while np.exp(np.longdouble(highest)) > np.longdouble(info.max):
         highest = np.nextafter(highest, dtype(0))

@@ -68,6 +68,7 @@ def weights_at(weights: Any, k: Any) -> Any:
 @by_type(**INLINED)
 def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: Any, zero: Any) -> Any:
     """Return the sum of weight k * values[indices[k]] over the entries from k up to `end`."""
+    # SIMD values hold neighbours of one real type: no permuted weights, which are pairs.
     if is_tuple(weights) or dtype_of(weights) != dtype_of(values) or dtype_of(values).kind == "c":
         return lambda weights, indices, values, size, k, end, zero: sum_of_numbers(
             weights, indices, values, size, k, end, zero
@@ -78,6 +79,7 @@ def number_row(weights: Any, indices: Any, values: Any, size: Any, k: Any, end: 
         while k + _WIDTH <= end and all_below(indices, k, size, WIDTH):
             total = add_product(total, weights_at(weights, k), gathered(values, indices, k, WIDTH))
             k += _WIDTH
+        # The checked loop takes the rest: the last entries, or all from an index out of range on.
         return sum_of(total) + sum_of_numbers(weights, indices, values, size, k, end, zero)
 
     return row

@@ -41,6 +41,7 @@ def instruction(interpreted: Callable[..., Any]) -> Callable[[Any], Any]:
     """Decorate a function as `numba.extending.intrinsic` does; NUMBA_DISABLE_JIT uses `interpreted`."""
     if config.DISABLE_JIT:
         return lambda _: interpreted
+    # Literal: the width of a SIMD value has to be known when it gets its type.
     return intrinsic(prefer_literal=True)
 
 

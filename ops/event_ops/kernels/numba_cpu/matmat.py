@@ -110,6 +110,7 @@ def _over_columns(block_of: Callable[[int], Any], widths: tuple[int, ...]) -> An
     """Return the kernel that covers the columns from c on with blocks, the widest first."""
     width = widths[0]
     block = block_of(width)
+    # Nested when compiled, not called in a loop: each width is code with a constant number of registers.
     narrower = _over_columns(block_of, widths[1:]) if len(widths) > 1 else None
 
     @njit(forceinline=True)

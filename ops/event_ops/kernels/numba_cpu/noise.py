@@ -112,6 +112,7 @@ def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
                 finished = finish(builder, builder.trunc(wide, _words()), data)
                 place = builder.add(arguments[5], arguments[5].type(half * noise.BLOCK))
                 pointer = builder.bitcast(builder.gep(target, [place]), _floats().as_pointer())
+                # Neurons begin anywhere, so that only the alignment of a number holds.
                 builder.store(finished, pointer, align=4)
             return context.get_dummy_value()
 

@@ -26,6 +26,7 @@ def trailing_zeros(context: Any, word: Any) -> Any:
     """Return how many bits are below the lowest set bit of an unsigned word, which is not 0."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        # The 1 says that the word is not 0, so that LLVM needs no test for it.
         count = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
         return context.cast(builder, count, signature.args[0], types.uintp)
 
@@ -100,6 +101,7 @@ def packed_bits(flags: Any) -> Any:
     """Return the flags as bits of 32-bit words, few enough to stay in cache, and whose gathers vectorise."""
     packed = np.empty((flags.size + 31) // 32 * 4, np.uint8)
     pack_into(flags, packed)
+    # Little-endian: bit i % 8 of byte i // 8 is bit i % 32 of word i // 32.
     return packed.view(np.uint32)
 
 
@@ -134,6 +136,7 @@ def set_bits_into(words: Any, size: Any, ids: Any) -> Any:
                 count = append_bits(wide[w], w * np.uintp(64), ids, count)
     for w in range(np.uintp(wide.size) * np.uintp(2), np.uintp(words.size)):
         count = append_bits(np.uint64(words[w]), w * BITS, ids, count)
+    # Words come from outside: bits behind the last event may be set.
     while count > 0 and np.uintp(ids[count - np.uintp(1)]) >= np.uintp(size):
         count -= np.uintp(1)
     return count

@@ -31,6 +31,7 @@ STREAM_BYTES_AHEAD: Final = np.uintp(4) * STREAM_AHEAD  # of words, which have t
 # For entries of four bytes; of wider ones the processor finds every other line by itself.
 ENTRIES_PER_LINE: Final = np.uintp(16)
 
+# What llvm.prefetch takes: to be read, to stay in all caches, no instructions.
 _READ, _KEEP, _DATA = 0, 3, 1
 
 

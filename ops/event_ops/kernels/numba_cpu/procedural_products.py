@@ -39,6 +39,7 @@ def make_along_row(add: Any) -> Any:
         column, draw, total = np.uint32(0), np.uint32(0), y.dtype.type(0)
         while column < columns:
             count, column = next_entries(block, table, seed, row, draw, column, columns)
+            # Numba widens a sum of two uint32 to 64 bits.
             draw = np.uint32(draw + np.uint32(BLOCK))
             for k in range(count):
                 j = block[0, k]
@@ -214,6 +215,7 @@ def product(
         # The rank of its parameters tells the distribution: see `parameters`.
         typed = weight.reshape(2, 1) if distribution == "normal" else weight
         table = jnp.asarray(reference.gap_table(prob))
+        # An array, since a number in the closure would need a kernel for every probability and shape.
         return run(typed, seed, table, jnp.full(1, per_row, "int32"), x)
 
     return call

@@ -69,6 +69,7 @@ def next_entries(block: Any, table: Any, seed: Any, row: Any, draw: Any, column:
     Returns how many they are, and the column after which the draws that follow go on.
     """
     entries, words = block[0], block[1]
+    # By themselves draws vectorise; the columns after them, each of which needs the one before, cannot.
     for k in range(BLOCK):
         entries[k], words[k] = philox2x32(np.uint64(draw) + np.uint64(k), row, seed)
     count = np.uintp(0)

@@ -121,6 +121,7 @@ def rewiring(autapses: bool, multapses: bool) -> Any:
         nse, free = np.uintp(y.size), y.dtype.type(size)
         for i in range(np.uintp(low), np.uintp(high)):
             begin, end = min(np.uintp(indptr[i]), nse), min(np.uintp(indptr[i + np.uintp(1)]), nse)
+            # All are freed first: a synapse may move to where another one of its row was.
             for k in range(begin, end):
                 if rewired[k]:
                     y[k] = free
@@ -131,7 +132,9 @@ def rewiring(autapses: bool, multapses: bool) -> Any:
                 elif rewired[k]:
                     x, z = np.uint64(k) & np.uint64(0xFFFFFFFF), np.uint64(step)
                     for _ in range(ATTEMPTS):
+                        # Each attempt goes on from the words of the last.
                         x, z = philox2x32(x, z, seed)
+                        # The upper word of the product is uniform below `size`, without a division.
                         j = np.uintp(x * np.uint64(size) >> _WORD)
                         if may_have(y, begin, end, i, j, size):
                             y[k] = j

@@ -129,6 +129,7 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         dtype, (total, weight, values) = signature.args[0].dtype, arguments
         if isinstance(dtype, types.Complex):
+            # (a + ib) * (x, y) = a * (x, y) + b * (-y, x), a pair of lanes for each number.
             weight = context.make_complex(builder, dtype, value=weight)
             real, imaginary = splat(builder, weight.real, values), splat(builder, weight.imag, values)
             signs = ir.Constant(values.type, [-1.0, 1.0] * (values.type.count // 2))
@@ -179,6 +180,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, place: Any
 
 def _alignment(dtype: Any) -> int:
     """Return the alignment in bytes that every place of an array has: the size of an element."""
+    # By default LLVM would expect the alignment of the whole vector.
     return as_dtype(getattr(dtype, "underlying_float", dtype)).itemsize
 
 

@@ -120,6 +120,7 @@ def make_parallel(rows: Any, operand: Any = unchanged) -> tuple[Any, Any]:
                 low, high = first_row(ends, part, parts), first_row(ends, part + 1, parts)
                 rows(data, indices, ends, values, y, low, high)
             if large:
+                # The setting outlasts the loop: the next one gets equal shares again.
                 take_chunks_of(0)
 
         return rows_in_parts

@@ -22,6 +22,7 @@ def on_stack(context: Any, like: Any, size: Any) -> Any:
         element, count = context.get_data_type(like.dtype), size.literal_value
         with builder.goto_entry_block():
             data = builder.alloca(element, ir.IntType(64)(count))
+        # A cache line, and the widest SIMD value.
         data.align = 64
         width = context.get_abi_sizeof(element)
         array = context.make_array(kind)(context, builder)

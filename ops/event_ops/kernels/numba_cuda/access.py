@@ -27,6 +27,7 @@ def weight_by_place(weights: Any, k: Any) -> Any:
     """Return the weight that entry k has at its place in data; 0 if the place is out of range."""
     data, permutation = weights
     i = permutation[np.uint64(k)]
+    # A permutation comes from outside as well: nothing is read by a place that nobody has checked.
     return data[np.uint64(i)] if is_inside(i, data.size) else data.dtype.type(0)
 
 
@@ -37,6 +38,7 @@ def weight_for(permutation: tuple[Any, ...]) -> Any:
 
 def launched(data: Any, *permutation: Any) -> tuple[Any, Any]:
     """Return the two arrays that a launch gives for weights: data again where there is no permutation."""
+    # So the text of a kernel is the same with a permutation and without.
     return data, (permutation or (data,))[0]
 
 
@@ -159,6 +161,7 @@ def slot_now(slot: Any, slots: Any) -> Any:
 def upper_bound(x: Any, value: Any, low: Any, high: Any) -> Any:
     """Return the first position in [low, high) whose element of the sorted x exceeds `value`, or `high`."""
     while low < high:
+        # Of equal elements the last counts: rows without entries are passed over.
         middle = (low + high) // 2
         if x[middle] <= value:
             low = middle + 1

@@ -61,6 +61,7 @@ def make_delayed_delivery(least: int) -> Any:
                 delay, j, weight = place(at(delays, k), slots), place(indices[k], columns), at(data, k)
                 if delay >= 0 and j >= 0:
                     ends = now + delay
+                    # Both are below `slots`: to subtract takes less time than a remainder.
                     if ends >= slots:
                         ends -= slots
                     cuda.atomic.add(y, (ends, j), weight * spike)
@@ -124,6 +125,7 @@ def csr_event_arrivals(
         if deterministic:  # all entries are sorted by their column
             events = lagged(history, slot, shape[0], outs.dtype)
             return initial + event_sums(weights, indices, indptr, events, outs)
+        # There is one part: `add_row` asks neither where it begins nor how wide it is.
         no_starts = np.zeros(2, np.int32)
         return run(history, weights.reshape(-1), indices, indptr[None], slot, initial, no_starts)
 

@@ -66,8 +66,10 @@ def make_take_rows(width: int, lanes: int, row_of: Any, make_take: Callable[[int
         if i < count and high - low > STEPS * lanes:
             by = BY_WARP if high - low <= STEPS * many else BY_BLOCK
         take_by_lanes(operands, near, low, high, thread % team, i < count and by == BY_LANES)
+        # All threads agree, so that none waits below for one that has returned.
         if cuda.syncthreads_or(np.int32(by)) == 0:
             return
+        # The threads of a team all write the same.
         noted[thread // team] = by
         cuda.syncthreads()
         first = cuda.blockIdx.x * (BLOCK // team)

@@ -72,6 +72,7 @@ def put_product_for(dtype: Any) -> Any:
 
     @cuda.jit(device=True)
     def put_product(y: Any, place: Any, value: Any) -> None:
+        # The first guess need not be right: a wrong one only costs a turn.
         guess = one
         while True:
             product = number(guess.view(number) * value)

@@ -22,6 +22,7 @@ def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any) -> N
     """Write the row and column of every entry; `rows` or `columns` stand for none."""
     first, rows = cuda.blockIdx.x * ENTRIES, indptr.size - 1
     end = min(first + ENTRIES, indices.size)
+    # The rows of a block's entries are few: each thread searches among these alone.
     low, high = search_range(indptr, first, end)
     for k in range(first + cuda.threadIdx.x, end, BLOCK):
         i, j = row_of_entry(indptr, k, low, high), place(indices[k], columns)
@@ -78,6 +79,7 @@ def csr_todense(*, outs: Any, deterministic: bool = False, **_: Any) -> Callable
 
     def todense(data: Any, indices: Any, indptr: Any, D: Any, stream: Any) -> None:
         clear(D, stream)
+        # A single thread adds entries of one place in their order.
         lanes = 1 if deterministic else lanes_for(indices.size, rows, D.dtype)
         make_add_rows(lanes)[blocks_of(rows * lanes), BLOCK, stream](data, indices, indptr, D)
 

@@ -65,6 +65,7 @@ def make_event_scatter(weight_of: Any) -> Any:
         if i < events.shape[0] and c < n:
             event = y.dtype.type(events[i, c])
         mask = lanes_where(is_active(event))
+        # All of a warp leave, or none: the mask is the same in every lane.
         if mask == 0:
             return
         low, high = csr_row(indptr, i, nse)
@@ -76,6 +77,7 @@ def make_event_scatter(weight_of: Any) -> Any:
                 if is_inside(j, y.shape[0]):
                     add_to_columns(weight, events, i, first, mask, y, np.uint64(j))
                 k += np.uint64(parts * WARP)
+        # Lanes have neighbouring columns here, and all read the same entry.
         elif is_active(event):
             k = np.uint64(low + part)
             while k < np.uint64(high):

@@ -100,6 +100,7 @@ def make_delivery(least: int, row_of: Any, row_in: Any, value_at: Any, weight_of
     ) -> None:
         noted, count = cuda.shared.array(BLOCK, numba.int64), cuda.shared.array(1, numba.int32)
         thread, row = cuda.threadIdx.x, -1
+        # A span that is less than a block leaves threads without an event, which still help with rows.
         if thread < span:
             row = row_in(events, cuda.blockIdx.x * span + thread, rows)
         active = note(row, noted, count)

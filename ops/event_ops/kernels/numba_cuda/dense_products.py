@@ -48,10 +48,12 @@ def note_active(events: Any, first: Any, end: Any, noted: Any, count: Any) -> No
     if rank == 0:
         count[0] = 0
     cuda.syncthreads()
+    # Every thread takes equally many turns, since all of a warp vote.
     for start in range(first, end, BLOCK):
         k = start + rank
         active = k < end and is_active(events[k])
         lanes = lanes_where(active)
+        # One atomic for a warp, by its first lane, instead of one for each active event.
         place = np.int32(0)
         if lane == 0:
             place = cuda.atomic.add(count, 0, cuda.popc(lanes))
@@ -76,6 +78,7 @@ def gather_rows(weights: Any, events: Any, y: Any) -> None:
         j = np.uint64(first + noted[position])
         event = y.dtype.type(events[j])
         for row in range(AT_ONCE):
+            # Rows beyond the last read the last once more: no branch keeps the loads apart.
             totals[row] += weights[np.uint64(min(i + row, y.size - 1)), j] * event
     for row in range(AT_ONCE):
         total = total_of(totals[row])
@@ -199,6 +202,7 @@ def make_add_tiles(transposed: bool, dtype: Any) -> Any:
         for first in range(cuda.blockIdx.y * TILE, events.shape[0], cuda.gridDim.y * TILE):
             read_events(events, first, c, values, masks)
             cuda.syncthreads()
+            # Behind the barrier, since it skips the weights of events that no vector has active.
             read_weights(weights, first, top, masks, tile)
             cuda.syncthreads()
             for k in range(TILE):
@@ -211,6 +215,7 @@ def make_add_tiles(transposed: bool, dtype: Any) -> Any:
         for part in range(PARTS):
             i = top + part * WARPS + warp
             if i < y.shape[0] and c < y.shape[1]:
+                # Then y has not been cleared.
                 if cuda.gridDim.y == 1:
                     y[i, c] = totals[part]
                 else:

@@ -49,6 +49,7 @@ def make_sddmm(product: Any, width: int, lanes: int) -> Any:
             team, first = thread // width, thread % width
             if mine:  # or none of a warp, where threads add up together
                 k = begin(low) + team
+                # As often for every team of a warp: below they shuffle together.
                 while k - team < high:
                     total = out.dtype.type(0)
                     if low <= k < high:

@@ -87,6 +87,7 @@ def _by_column(indices: jax.Array, indptr: jax.Array, shape: tuple[int, int]) ->
     """Return A.T as (indices, indptr, permutation): entry k of A.T is entry permutation[k] of A."""
     (nse,) = indices.shape
     outs = (
+        # Rows of A become columns of A.T, which may need more bits than its indices have.
         jax.ShapeDtypeStruct((nse,), jnp.int64 if max(shape) > _INT32 else indices.dtype),
         jax.ShapeDtypeStruct((shape[1] + 1,), indptr.dtype),
         jax.ShapeDtypeStruct((nse,), jnp.int64 if nse > _INT32 else jnp.int32),

@@ -64,6 +64,7 @@ def make_add_row(bits_for: Any, code_in: Any) -> Any:
             word = words[k]
             column = column_in(word, bits)
             target = np.int64(column) + first
+            # The part's own bound, and that of y: `starts` comes from outside.
             if is_inside(column, width) and is_inside(target, y.size):
                 cuda.atomic.add(y, np.uint64(target), y.dtype.type(code_in(word, bits)) * scaled)
             k += np.uint64(step)
@@ -99,6 +100,7 @@ def make_gather_words(lanes: int, dtype: Any, code_in: Any) -> Any:
                     k += lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
+                # Inactive events add exactly 0, also to a row whose scale is infinite or NaN.
                 y[np.uint64(i)] = at(scale, i) * total if is_active(total) else total
 
         return take

@@ -18,6 +18,7 @@ def grid_and_pieces(entries: int, rows: int) -> tuple[tuple[int, int], int]:
     """Return the grid, a block along x for BLOCK rows, and how many warps share a row."""
     blocks = blocks_of(rows)
     pieces = max(1, blocks_of(entries, max(1, rows) * PIECE))
+    # More blocks than run at once would only note the same spikes once more.
     beside = min(pieces, max(1, WAVE // max(1, blocks)))
     return (blocks, beside), min(pieces, WARPS * beside)
 

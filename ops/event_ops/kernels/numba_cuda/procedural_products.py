@@ -105,6 +105,7 @@ def make_gather_matrix(weight_of: Any, counts: Any) -> Any:
         if row >= y.shape[0]:  # for all threads of a warp, or none
             return
         for c in range(lane, n, WARP):
+            # The row's own lanes clear it and add to it: no launch and no atomics.
             y[np.uint64(row), np.uint64(c)] = 0
         key, column, draw = seed[0], 0, 0
         while column < x.shape[0]:

@@ -96,6 +96,7 @@ def rewire_kernel(autapses: bool, multapses: bool) -> Any:
                 elif rewired[k]:
                     x, z = np.uint64(np.uint32(k)), np.uint64(step[()])
                     for _ in range(ATTEMPTS):
+                        # Each attempt goes on from the words of the last.
                         x, z = philox2x32(x, z, seed[()])
                         j = place(x * np.uint64(size) >> _WORD, size)
                         if may_have(y, begin, end, i, j):

@@ -99,6 +99,7 @@ def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any
                     if low <= k < high:
                         j = indices[np.uint64(k)]
                         if is_inside(j, columns):
+                            # Numba widens sums and products of short integers; the total keeps its type.
                             total = number(total + number(term(weights, np.uint64(k), seen, np.uint64(j))))
                     k += lanes
             total = total_of(total, of_warp)

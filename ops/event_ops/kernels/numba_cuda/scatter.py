@@ -53,6 +53,7 @@ def make_combine_rows(how: str, dtype: Any, clip: bool, from_end: bool, run: int
             here, total = -1, nothing
             for k in range(first, last):
                 place = place_of(indices[k], y.shape[0])
+                # Updates for one place are put by one atomic; only the ends of a run meet another thread's.
                 if place != here:
                     if here >= 0:
                         put(y, (here, c), total)

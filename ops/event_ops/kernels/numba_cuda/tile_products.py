@@ -85,6 +85,7 @@ def make_over_entries(
         weights, indices = operands[0], operands[1]
         mine = np.int32(thread) % np.int32(share)
         first = np.int32(cuda.laneid) - mine
+        # Only the threads of this element call a shuffle together: others of the warp may be elsewhere.
         mask = np.uint32(np.uint32(FULL >> (WARP - share)) << np.uint32(first))
         source = first + mine // np.int32(width)
         begun = begin(low) + thread - mine

@@ -27,6 +27,7 @@ def wide_load(typing: Any, array: Any, i: Any, width: Any) -> Any:
         model = context.data_model_manager[array.dtype]
         address, alignment = _address(context, builder, signature, arguments, elements)
         whole = builder.load(address, align=alignment)
+        # Bools are bytes in memory and bits in registers: the model converts.
         lanes = [builder.extract_element(whole, _lane(k)) for k in range(elements.count)]
         return context.make_tuple(builder, elements, [model.from_data(builder, x) for x in lanes])
 
