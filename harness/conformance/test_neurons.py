@@ -70,7 +70,7 @@ def nothing_compiled():
 
 
 def _forget():
-    function._kept.cache_clear()
+    function._traced_once.cache_clear()
     numba_cpu.kernel.cache_clear()
     jax.clear_caches()
 

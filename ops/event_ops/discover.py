@@ -48,25 +48,25 @@ class Operator:
 @functools.cache
 def operators() -> tuple[Operator, ...]:
     """Return every operator of the catalog, sorted by name."""
-    found = pkgutil.iter_modules(catalog.__path__)
-    return tuple(_load(module.name) for module in sorted(found) if module.ispkg)
+    modules = pkgutil.iter_modules(catalog.__path__)
+    return tuple(_load(module.name) for module in sorted(modules) if module.ispkg)
 
 
 def _load(name: str) -> Operator:
     op = importlib.import_module(f"{catalog.__name__}.{name}.op")
     family = catalog.FAMILIES.get(name)
-    own = _own(name, "oracle")
-    oracle = getattr(own or importlib.import_module(f"event_ops.kernels.oracle.{family}"), name)
+    module = _own(name, "oracle")
+    oracle = getattr(module or importlib.import_module(f"event_ops.kernels.oracle.{family}"), name)
     return Operator(name, getattr(op, name), op.kernel, oracle=oracle, **_cases(name, family)._asdict())
 
 
 def _cases(name: str, family: str | None) -> OperatorCases:
     """Return the cases in the operator's folder, or if it has none the ones of this name in its family."""
-    own = _own(name, "cases")
-    if own is None:
+    module = _own(name, "cases")
+    if module is None:
         return getattr(importlib.import_module(f"event_ops.cases.{family}"), name)
-    bench = getattr(own, "BENCH", Bench())
-    return OperatorCases(own.DTYPES, own.CASES, own.INVALID_CALLS, own.ROUNDING, bench)
+    bench = getattr(module, "BENCH", Bench())
+    return OperatorCases(module.DTYPES, module.CASES, module.INVALID_CALLS, module.ROUNDING, bench)
 
 
 def _own(name: str, file: str) -> Any:

@@ -33,9 +33,9 @@ def restored(target: Any, state: dict[str, Any]) -> Any:
     """
     shape = tuple(serialization.from_state_dict(target.stored_shape, state["stored_shape"]))
     transposed = bool(state["transposed"])
-    given = shape[::-1] if transposed else shape
-    if given != target.shape:
-        raise ValueError(f"the state is that of a matrix of shape {given}; expected {target.shape}")
+    stored_shape = shape[::-1] if transposed else shape
+    if stored_shape != target.shape:
+        raise ValueError(f"the state is that of a matrix of shape {stored_shape}; expected {target.shape}")
     names, kind_of_plan = _KINDS[type(target)]
     leaves = {name: jax.tree.map(as_array, state[name]) for name in names}
     plan = leaves["by_column"] and kind_of_plan(**leaves["by_column"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from event_ops import CSR, ELL, plasticity
-from event_ops.codegen.contents import contents
+from event_ops.codegen.identity import identity_of
 
 ROWS, COLUMNS, PER_ROW, STEPS = 40, 30, 6, 200
 SHAPE = ROWS, COLUMNS
@@ -124,8 +124,8 @@ def test_derivatives_are_those_of_decay_at_every_step():
 
 def test_a_rule_that_decays_is_traced_once_and_known_by_what_it_does():
     again = plasticity.decaying(eligible_pre, c="tau_c", b=TAU_B)
-    assert contents(again) is not None and contents(again) == contents(LAZY[0])
-    assert contents(plasticity.decaying(eligible_pre, c="tau_c", b=TAU_C)) != contents(again)
+    assert identity_of(again) is not None and identity_of(again) == identity_of(LAZY[0])
+    assert identity_of(plasticity.decaying(eligible_pre, c="tau_c", b=TAU_C)) != identity_of(again)
 
 
 def sorts(c, *, x_post):

@@ -44,8 +44,8 @@ check_version(VERSION)
 
 def primitives(names: Iterable[str] | None = None) -> dict[str, Any]:
     """Return BrainEvent's primitives by name: all, or the ones in `names` that this BrainEvent has."""
-    found = dict(brainevent.get_registry())
-    return found if names is None else {name: found[name] for name in names if name in found}
+    registered = dict(brainevent.get_registry())
+    return registered if names is None else {name: registered[name] for name in names if name in registered}
 
 
 def register(served: Mapping[str, Served]) -> None:

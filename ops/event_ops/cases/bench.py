@@ -62,8 +62,8 @@ def csr_event_product(call: Call, outs: Outs) -> int:
 
 def permutation_of(call: Call) -> list[np.ndarray]:
     """Return the permutation that finds the weights, in a list, or nothing where they are in order."""
-    found = getattr(call, "permutation", None)
-    return [] if found is None else [found]
+    permutation = getattr(call, "permutation", None)
+    return [] if permutation is None else [permutation]
 
 
 def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
@@ -73,12 +73,14 @@ def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
     """
 
     def count(call: Call, outs: Outs) -> int:
-        parts = vars(call)
-        active = active_flags(parts[spikes], parts[spikes].size)
-        reached = min(entries_of(call.indptr, active), parts[trace].size)
-        own = [parts[name] for name in (rate, "w_min", "w_max") if np.ndim(parts[name])]
-        arrays = (call.w, call.w, *own, *(parts[name] for name in structure))
-        return size(parts[spikes]) + rows_of(call.indptr, active, *arrays) + reached * each(parts[trace])
+        arguments = vars(call)
+        active = active_flags(arguments[spikes], arguments[spikes].size)
+        reached = min(entries_of(call.indptr, active), arguments[trace].size)
+        by_weight = [arguments[name] for name in (rate, "w_min", "w_max") if np.ndim(arguments[name])]
+        arrays = (call.w, call.w, *by_weight, *(arguments[name] for name in structure))
+        return (
+            size(arguments[spikes]) + rows_of(call.indptr, active, *arrays) + reached * each(arguments[trace])
+        )
 
     return count
 

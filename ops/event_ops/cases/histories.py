@@ -28,8 +28,8 @@ def listed(flags: np.ndarray, capacity: int) -> np.ndarray:
     """Return the rows of flags as the spike ids that `spike_compact` lists."""
     ids = np.full((len(flags), capacity), flags.shape[1], np.int32)
     for row, active in zip(ids, flags, strict=True):
-        found = np.flatnonzero(active)[:capacity]
-        row[: found.size] = found
+        active_ids = np.flatnonzero(active)[:capacity]
+        row[: active_ids.size] = active_ids
     return ids
 
 

@@ -106,10 +106,10 @@ class Population(NamedTuple):
     def invalid_conductances(self, last: str) -> tuple[InvalidCall, ...]:
         """Return the wrong calls of neurons with conductances, of which `last` is one that is 0-d."""
         short, positive = ("refractory", "V_th", "I_e", "tau_syn_in"), ("tau_syn_ex", "C_m", "g_L", "dt")
-        name, one = f"one-{last.removesuffix('_in')}", {last: np.zeros((), np.float32)}
+        name, scalar = f"one-{last.removesuffix('_in')}", {last: np.zeros((), np.float32)}
         return (
             *self.invalid_calls(mixed="g_ex", short=short, positive=positive),
-            self.wrong(name, ValueError, rf"{last} has shape \(\)", **one),
+            self.wrong(name, ValueError, rf"{last} has shape \(\)", **scalar),
         )
 
     def wrong(self, name: str, error: type[Exception], match: str, /, **changes: Any) -> InvalidCall:

@@ -40,8 +40,8 @@ def each_term(events: Any, encoding: str = "flags") -> int:
 
 def terms(counts: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> int:
     """Add up, over all entries whose column is in range, the counts of their rows."""
-    known = inside(spanned(indices, indptr), 0, columns)
-    return int(np.repeat(counts, np.diff(indptr))[known].sum())
+    inside_columns = inside(spanned(indices, indptr), 0, columns)
+    return int(np.repeat(counts, np.diff(indptr))[inside_columns].sum())
 
 
 def spanned(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -92,8 +92,8 @@ def neuron_step(*, free: int, held: int, inputs: tuple[str, ...]) -> Count:
 
     def count(call: Call, outs: Outs) -> int:
         holding = int(np.count_nonzero(call.refractory > np.asarray(call.dt, call.V_m.dtype) / 2))
-        own = sum(np.ndim(vars(call)[name]) > 0 for name in inputs)
-        return holding * held + (call.V_m.size - holding) * (free + own)
+        separate = sum(np.ndim(vars(call)[name]) > 0 for name in inputs)
+        return holding * held + (call.V_m.size - holding) * (free + separate)
 
     return count
 
@@ -106,10 +106,10 @@ def stdp_change(spikes: str, trace: str, ends: str, places: str | None = None) -
     """
 
     def count(call: Call, outs: Outs) -> int:
-        parts = vars(call)
-        events, ids, size = parts[spikes], parts[ends], parts[trace].size
+        arguments = vars(call)
+        events, ids, size = arguments[spikes], arguments[ends], arguments[trace].size
         if places:
-            ids = np.where(inside(parts[places], 0, call.w.size), ids, size)
+            ids = np.where(inside(arguments[places], 0, call.w.size), ids, size)
         entries = terms(active_counts(events, events.size), ids, call.indptr, size)
         return (3 + each_term(events)) * entries
 

@@ -123,7 +123,7 @@ def _of_numbers(call: Call, outs: Outs) -> int:
 
 
 def _of_events(call: Call, outs: Outs) -> int:
-    """Count what each active event does with its entries, beside what generates these once."""
+    """Count the operations of each active event with its entries, and of generating these once."""
     active = np.count_nonzero(call.events.any(axis=tuple(range(1, call.events.ndim))))
     terms = call.prob * np.count_nonzero(call.events) * outs[0].shape[0] * each_term(call.events)
     return generated_product(call, int(active), 0) + round(terms)

@@ -52,13 +52,13 @@ def check_countable(count: int, kind: str) -> None:
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:
     """Raise TypeError, which ends with `otherwise`, unless the dtype of `x` is one of `allowed`."""
-    given = dtype_name(x.dtype)
-    if given in allowed:
+    dtype = dtype_name(x.dtype)
+    if dtype in allowed:
         return
     hint = cast_advice(name, x, allowed)
-    if given in HALVES:
+    if dtype in HALVES:
         hint = f"the kernels compute in 32 or 64 bits; {hint}"
-    raise TypeError(f"{name} has dtype {given}; expected {' or '.join(allowed)}; {hint}{otherwise}")
+    raise TypeError(f"{name} has dtype {dtype}; expected {' or '.join(allowed)}; {hint}{otherwise}")
 
 
 dtype_name = functools.lru_cache(str)  # of dtypes, in which it is slow, as is their comparison with a name

@@ -27,7 +27,7 @@ def scatter(
     **static: Any,
 ) -> jax.Array:
     """Return `target`, which has one of `dtypes`, after `kernel` has put the updates into it."""
-    given = indices
+    as_given = indices
     target, indices = as_array(target), as_array(indices)
     updates = _as_updates(updates, target.dtype)
     check_dtype("target", target, dtypes)
@@ -37,7 +37,7 @@ def scatter(
         raise ValueError("target is 0-d; expected at least one axis to index; use target.reshape(1)")
     whole = indices.shape + target.shape[1:]
     check_shape("updates", updates, whole, (), why="indices.shape + target.shape[1:], or one number")
-    mode = resolved_mode(mode, "indices", given, -target.shape[0], target.shape[0])
+    mode = resolved_mode(mode, "indices", as_given, -target.shape[0], target.shape[0])
     row = target.shape[1:]
     flat = reshaped(target, (target.shape[0], prod(row))) if row else target
     if updates.ndim:
@@ -86,7 +86,7 @@ def checked_segments(
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int, dtypes: Sequence[str], mode: str
 ) -> tuple[jax.Array, jax.Array, int, str]:
     """Return data and ids as arrays, the number of segments, and the mode for kernels; check known ids."""
-    given = segment_ids
+    as_given = segment_ids
     data, segment_ids = as_array(data), as_array(segment_ids)
     check_dtype("data", data, dtypes)
     check_dtype("segment_ids", segment_ids, INTEGERS)
@@ -105,4 +105,4 @@ def checked_segments(
         ) from None
     if size < 0:
         raise ValueError(f"num_segments is {size}; expected >= 0")
-    return data, segment_ids, size, resolved_mode(mode, "segment_ids", given, 0, size)
+    return data, segment_ids, size, resolved_mode(mode, "segment_ids", as_given, 0, size)

@@ -33,8 +33,8 @@ def is_poisson_mean(mean: Any) -> Any:
 def ends_of(entries: str) -> Callable[[Mapping[str, Any]], Rule]:
     """Declare a row pointer: it rises from 0 to the number of `entries`."""
 
-    def rule(given: Mapping[str, Any]) -> Rule:
-        nse = int(np.prod(np.shape(given[entries])))
+    def rule(arguments: Mapping[str, Any]) -> Rule:
+        nse = int(np.prod(np.shape(arguments[entries])))
         return Rule(
             lambda x, xp: _no_ascent(x, nse, xp), f"an ascent from 0 to {nse}, the number of {entries}"
         )
@@ -42,24 +42,24 @@ def ends_of(entries: str) -> Callable[[Mapping[str, Any]], Rule]:
     return rule
 
 
-def columns(given: Mapping[str, Any]) -> Rule:
+def columns(arguments: Mapping[str, Any]) -> Rule:
     """Declare the column of every entry."""
-    return ids_in(matrix_shape(given["shape"])[1], "columns")
+    return ids_in(matrix_shape(arguments["shape"])[1], "columns")
 
 
-def words(given: Mapping[str, Any]) -> Rule | None:
+def words(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare words whose low bits are the column of an entry, in a matrix in parts that within its part.
 
     Where parts begin, or which words they have, may be traced: then any column will do.
     """
-    indptr, starts, size = given["indptr"], given.get("starts"), matrix_shape(given["shape"])[1]
-    widths, expected, bits = size, _range(size), column_bits(as_array(given["entries"]), size)
+    indptr, starts, size = arguments["indptr"], arguments.get("starts"), matrix_shape(arguments["shape"])[1]
+    widths, expected, bits = size, _range(size), column_bits(as_array(arguments["entries"]), size)
     if np.ndim(indptr) == 2 and is_known(indptr, starts):
         ends = np.asarray(indptr).astype(np.int64)
         edges = equal_starts(size, len(ends)) if starts is None else np.asarray(starts)
         if edges.shape != (len(ends) + 1,):
             return None
-        part = np.searchsorted(ends[1:, 0], np.arange(np.size(given["entries"])), side="right")
+        part = np.searchsorted(ends[1:, 0], np.arange(np.size(arguments["entries"])), side="right")
         widths = np.maximum(np.diff(edges.astype(np.int64)), 0).astype(np.uint32)[part]
         expected = "a column of their part, counted from its first,"
     return Rule(
@@ -69,39 +69,39 @@ def words(given: Mapping[str, Any]) -> Rule | None:
     )
 
 
-def starts(given: Mapping[str, Any]) -> Rule:
+def starts(arguments: Mapping[str, Any]) -> Rule:
     """Declare where parts of the columns begin: a rise from 0 to the number of columns."""
-    size = matrix_shape(given["shape"])[1]
+    size = matrix_shape(arguments["shape"])[1]
     return Rule(lambda x, xp: _no_ascent(x, size, xp), f"an ascent from 0 to {size}, the number of columns")
 
 
-def rows(given: Mapping[str, Any]) -> Rule:
+def rows(arguments: Mapping[str, Any]) -> Rule:
     """Declare the row of every entry."""
-    return ids_in(matrix_shape(given["shape"])[0], "rows")
+    return ids_in(matrix_shape(arguments["shape"])[0], "rows")
 
 
-def columns_or_padding(given: Mapping[str, Any]) -> Rule:
+def columns_or_padding(arguments: Mapping[str, Any]) -> Rule:
     """Declare the column of every entry of an ELLPACK matrix, whose rows may be padded."""
-    size = matrix_shape(given["shape"])[1]
+    size = matrix_shape(arguments["shape"])[1]
     return Rule(
         lambda x, xp: _outside(x, -1, size, xp) & (x != np.iinfo(x.dtype).max),
         f"{_range(size)}, for {size} columns, or as padding -1, {size} or the largest integer",
     )
 
 
-def spike_ids(given: Mapping[str, Any]) -> Rule | None:
+def spike_ids(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare spike ids as `spike_compact` returns them, if the encoding is "ids"."""
-    if given["encoding"] != "ids":
+    if arguments["encoding"] != "ids":
         return None
-    size = matrix_shape(given["shape"])[0 if given["transpose"] else 1]
+    size = matrix_shape(arguments["shape"])[0 if arguments["transpose"] else 1]
     return within(0, size, f"{_range(size)}, for {size} neurons, or {size} as padding")
 
 
-def recent_ids(given: Mapping[str, Any]) -> Rule | None:
+def recent_ids(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare spike ids for every row of a history, in front of its padding, if the encoding is "ids"."""
-    if given["encoding"] != "ids" or len(shape := np.shape(given["history"])) != 2:
+    if arguments["encoding"] != "ids" or len(shape := np.shape(arguments["history"])) != 2:
         return None
-    size, capacity = matrix_shape(given["shape"])[0], shape[1]
+    size, capacity = matrix_shape(arguments["shape"])[0], shape[1]
 
     def wrong(x: Any, xp: Any) -> Any:
         after = xp.concatenate([xp.zeros(1, bool), _outside(x[:-1], 0, size - 1, xp)])
@@ -111,17 +111,17 @@ def recent_ids(given: Mapping[str, Any]) -> Rule | None:
     return Rule(wrong, f"{_range(size)}, for {size} neurons, and behind these only {size} as padding")
 
 
-def delays(given: Mapping[str, Any]) -> Rule | None:
+def delays(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare delays shorter than the ring buffer."""
-    shape = np.shape(given["buffer"])
+    shape = np.shape(arguments["buffer"])
     return ids_in(shape[0], "slots of buffer") if shape else None
 
 
 def permutation_of(entries: str) -> Declared:
     """Declare a permutation of the `entries`, if one is given: each number once."""
 
-    def rule(given: Mapping[str, Any]) -> Rule:
-        nse = int(np.prod(np.shape(given[entries])))
+    def rule(arguments: Mapping[str, Any]) -> Rule:
+        nse = int(np.prod(np.shape(arguments[entries])))
         return Rule(
             lambda x, xp: _outside(x, 0, nse - 1, xp) | _repeated(x, xp), f"each of {_range(nse)} once"
         )
@@ -129,27 +129,27 @@ def permutation_of(entries: str) -> Declared:
     return rule
 
 
-def target_indices(given: Mapping[str, Any]) -> Rule | None:
+def target_indices(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare indices into the first axis of target, also from its end; any if mode="clip"."""
-    shape = np.shape(given["target"])
-    if not shape or given["mode"] == "clip":
+    shape = np.shape(arguments["target"])
+    if not shape or arguments["mode"] == "clip":
         return None
     return within(-shape[0], shape[0] - 1, f"-{shape[0]} to {shape[0] - 1}, for {shape[0]} rows of target")
 
 
-def segments(given: Mapping[str, Any]) -> Rule | None:
+def segments(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare ids of segments, any if mode="clip"; ascending if indices_are_sorted."""
-    if not isinstance(size := given["num_segments"], int | np.integer):
+    if not isinstance(size := arguments["num_segments"], int | np.integer):
         return None
-    ids = _ANY if given["mode"] == "clip" else ids_in(int(size), "segments")
-    if not given["indices_are_sorted"]:
+    ids = _ANY if arguments["mode"] == "clip" else ids_in(int(size), "segments")
+    if not arguments["indices_are_sorted"]:
         return ids
     return Rule(lambda x, xp: ids.wrong(x, xp) | _falls(x, xp), f"{ids.expected}, ascending as was promised")
 
 
-def poisson_means(given: Mapping[str, Any]) -> Rule | None:
+def poisson_means(arguments: Mapping[str, Any]) -> Rule | None:
     """Declare means of Poisson numbers, if they are JAX arrays; the operator itself checks constants."""
-    if not isinstance(given["mean"], jax.Array):
+    if not isinstance(arguments["mean"], jax.Array):
         return None
     return Rule(lambda x, xp: ~is_poisson_mean(x), f"numbers per step in [0, {MAX_MEAN:g}]", "fiu")
 

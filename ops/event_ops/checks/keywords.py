@@ -79,7 +79,7 @@ def combined_at_places(
 
 def initial_sums(initial: ArrayLike, outs: jax.ShapeDtypeStruct, name: str, weights: jax.Array) -> jax.Array:
     """Return `initial`, one number or one per output, as the array to which the weights `name` are added."""
-    given = in_dtype(initial, outs.dtype) if isinstance(initial, int | float) else as_input(initial)
-    check_factor_dtype("initial", given, name, weights)
-    check_shape("initial", given, (), outs.shape, why="one for all, or one for each element of the output")
-    return given if given.ndim else filled(given, outs.shape)
+    sums = in_dtype(initial, outs.dtype) if isinstance(initial, int | float) else as_input(initial)
+    check_factor_dtype("initial", sums, name, weights)
+    check_shape("initial", sums, (), outs.shape, why="one for all, or one for each element of the output")
+    return sums if sums.ndim else filled(sums, outs.shape)

@@ -37,21 +37,21 @@ class Factor(NamedTuple):
 
     Args:
         name: of the argument, for errors.
-        given: the argument.
+        value: the argument.
         rank: its number of dimensions.
         are_events: whether bools are taken, and floats that are 0 are silent.
         encoding: how a vector has its events, if there is more than one way.
     """
 
     name: str
-    given: ArrayLike
+    value: ArrayLike
     rank: int = 1
     are_events: bool = False
     encoding: str | None = None
 
     def array(self) -> tuple[jax.Array, Any]:
         """Return it as an array, and the dtype that a weight takes which is a number."""
-        x = as_array(self.given)
+        x = as_array(self.value)
         return x, float if self.are_events and dtype_name(x.dtype) not in FLOATS else x.dtype
 
     def checked(

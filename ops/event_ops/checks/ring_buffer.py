@@ -45,9 +45,9 @@ def slot_index(slot: jax.Array, slots: int) -> jax.Array:
 def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
     """Return the slot in which each delay ends, or `slots` for a delay that is not in [0, slots)."""
     steps = delays if delays.dtype.itemsize >= 4 else delays.astype(jnp.int32)
-    known = (steps >= 0) & (steps < slots)
-    ends = slot_index(slot, slots) + jnp.where(known, steps, 0).astype(jnp.int32)
-    return jnp.where(known, ends % slots, slots)
+    fits = (steps >= 0) & (steps < slots)
+    ends = slot_index(slot, slots) + jnp.where(fits, steps, 0).astype(jnp.int32)
+    return jnp.where(fits, ends % slots, slots)
 
 
 def arrival_places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:

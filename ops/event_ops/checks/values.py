@@ -91,10 +91,10 @@ def contract(**rules: Declared) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = dict(bound.arguments)
+            arguments = dict(bound.arguments)
             for name, declared in rules.items():
-                if (x := given[name]) is not None:
-                    bound.arguments[name] = _checked(f"{function.__name__}: {name}", x, declared, given)
+                if (x := arguments[name]) is not None:
+                    bound.arguments[name] = _checked(f"{function.__name__}: {name}", x, declared, arguments)
             return function(*bound.args, **bound.kwargs)
 
         return call
@@ -125,8 +125,8 @@ def check_values(name: str, x: Any, rule: Rule, hint: str) -> None:
     wrong = rule.wrong(values.reshape(-1), np)
     if wrong.any():
         first = int(np.argmax(wrong))
-        found = first, values.flat[first], wrong.sum()
-        raise ValueError(_message(name, rule.expected, values.shape, *found, hint))
+        facts = first, values.flat[first], wrong.sum()
+        raise ValueError(_message(name, rule.expected, values.shape, *facts, hint))
 
 
 def checkify_values(name: str, x: jax.Array, rule: Rule) -> None:
@@ -136,9 +136,9 @@ def checkify_values(name: str, x: jax.Array, rule: Rule) -> None:
     checkify.check(~jnp.any(wrong), message, jnp.sum(wrong))
 
 
-def _checked(name: str, x: Any, declared: Declared, given: Mapping[str, Any]) -> Any:
+def _checked(name: str, x: Any, declared: Declared, arguments: Mapping[str, Any]) -> Any:
     """Return `x`, if it is traced with the check as a part of it; raise ValueError if known and wrong."""
-    rule = declared(given) if np.size(x) else None
+    rule = declared(arguments) if np.size(x) else None
     if rule is None:
         return x
     check_values(name, x, rule, _HINT)
@@ -149,24 +149,24 @@ def _checked_when_run(name: str, x: jax.Array, rule: Rule) -> jax.Array:
     values = jax.lax.stop_gradient(x).reshape(-1)
     wrong = rule.wrong(values, jnp)
     first = jnp.argmax(wrong)
-    found = wrong.any(), first, values[first], wrong.sum()
+    facts = wrong.any(), first, values[first], wrong.sum()
     refuse = functools.partial(_refuse, name, rule, x.shape)
     zero = jax.ShapeDtypeStruct((), np.int32)
-    report = _Report(name, rule.expected, x.shape, tuple(str(part.dtype) for part in found)).written()
+    report = _Report(name, rule.expected, x.shape, tuple(str(part.dtype) for part in facts)).written()
 
-    def on_cpu(*found: jax.Array) -> jax.Array:
+    def on_cpu(*facts: jax.Array) -> jax.Array:
         ensure_target(_TARGET, lambda: python_handler(_refuse_call, None), platform="cpu")
-        return jax.ffi.ffi_call(_TARGET, zero, vmap_method="sequential")(report, *found)
+        return jax.ffi.ffi_call(_TARGET, zero, vmap_method="sequential")(report, *facts)
 
-    def elsewhere(*found: jax.Array) -> jax.Array:
-        return jax.pure_callback(refuse, zero, *found, vmap_method="broadcast_all")
+    def elsewhere(*facts: jax.Array) -> jax.Array:
+        return jax.pure_callback(refuse, zero, *facts, vmap_method="broadcast_all")
 
     def refused(x: jax.Array) -> jax.Array:
-        added = jax.lax.platform_dependent(*found, cpu=on_cpu, default=elsewhere)
+        added = jax.lax.platform_dependent(*facts, cpu=on_cpu, default=elsewhere)
         # XLA does not know that `added` is 0, and so cannot leave out the call.
         return x + added.astype(x.dtype)
 
-    return jax.lax.cond(found[0], refused, lambda x: x, x)
+    return jax.lax.cond(facts[0], refused, lambda x: x, x)
 
 
 class _Report(NamedTuple):
@@ -187,8 +187,8 @@ def _refuse_call(frame: FrameReader) -> None:
     """Raise ValueError for a wrong value that a check found, in a handler that XLA calls; else write 0."""
     report, *places, result = frame.addresses()
     about = _Report(*json.loads(ctypes.string_at(report)))
-    found = (_at(place, dtype) for place, dtype in zip(places, about.dtypes, strict=True))
-    wrong, first, value, count = found
+    facts = (_at(place, dtype) for place, dtype in zip(places, about.dtypes, strict=True))
+    wrong, first, value, count = facts
     if wrong:
         raise ValueError(_message(about.name, about.expected, tuple(about.shape), int(first), value, count))
     ctypes.c_int32.from_address(result).value = 0
@@ -198,13 +198,13 @@ def _at(place: int, dtype: str) -> Any:
     return np.frombuffer(ctypes.string_at(place, np.dtype(dtype).itemsize), dtype)[0]
 
 
-def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *found: Any) -> Any:
+def _refuse(name: str, rule: Rule, shape: tuple[int, ...], *facts: Any) -> Any:
     """Raise ValueError for the first wrong value that a batch of checks found; return zeros if none did."""
     # Under vmap both sides of a condition are computed, also where nothing is wrong.
-    for wrong, first, value, count in zip(*map(np.ravel, found), strict=True):
+    for wrong, first, value, count in zip(*map(np.ravel, facts), strict=True):
         if wrong:
             raise ValueError(_message(name, rule.expected, shape, int(first), value, count))
-    return np.zeros(np.shape(found[0]), np.int32)
+    return np.zeros(np.shape(facts[0]), np.int32)
 
 
 def _message(

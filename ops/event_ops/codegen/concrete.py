@@ -50,31 +50,31 @@ def explain(error: Exception, source: Source) -> None:
     if str(error).startswith(source.named):
         return
     needs_value = isinstance(error, _JAX_ERRORS) or any(text in str(error) for text in _SAID)
-    found = [
+    frames = [
         (frame, line, index)
         for (frame, line), index in zip(walk_tb(error.__traceback__), _indices(error), strict=True)
         if frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES
     ]
-    if not found:
+    if not frames:
         return
-    frame, line, index = found[-1]
+    frame, line, index = frames[-1]
     at = f"{frame.f_code.co_filename}:{line}"
     if not needs_value:
         error.add_note(f"Raised as {source.named} was traced, at {at}.")
         return
     said, remedy = _remedy(_text_at(frame, index), frame, linecache.getline(frame.f_code.co_filename, line))
     remedy = remedy or source.subject.expects_scalars
-    known = f"where values are not known yet: it is traced by JAX, once for all {source.subject.unit}s"
-    error.args = (f"{source.named}, {at}, {said}, {known}; {remedy}",)
+    unknown = f"where values are not known yet: it is traced by JAX, once for all {source.subject.unit}s"
+    error.args = (f"{source.named}, {at}, {said}, {unknown}; {remedy}",)
     error.add_note("Where it branches, use jnp.where; for functions of np and math, use those of jnp.")
 
 
 def _indices(error: Exception) -> list[int]:
-    found, traceback = [], error.__traceback__
+    indices, traceback = [], error.__traceback__
     while traceback is not None:
-        found.append(traceback.tb_lasti)
+        indices.append(traceback.tb_lasti)
         traceback = traceback.tb_next
-    return found
+    return indices
 
 
 def _text_at(frame: FrameType, index: int) -> str:
@@ -91,7 +91,7 @@ def _text_at(frame: FrameType, index: int) -> str:
 
 
 def _remedy(text: str, frame: FrameType, line: str) -> tuple[str, str]:
-    """Return what the error says of an expression, and a remedy, "" if none is known."""
+    """Return the error's words for an expression, and a remedy, "" if none is known."""
     said = f"computes `{text}`" if text else "needs the value of an argument"
     try:
         node: Any = ast.parse(text, mode="eval").body

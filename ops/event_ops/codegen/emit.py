@@ -29,13 +29,13 @@ def assignments(operations: Sequence[Operation | Loop], target: Target) -> list[
     return lines
 
 
-def filled(template: str, **parts: Sequence[str]) -> list[str]:
+def filled(template: str, **lines_of: Sequence[str]) -> list[str]:
     """Return the lines of a template, where a line `{name}` stands for the lines of that part, indented."""
     lines: list[str] = []
     for line in template.splitlines():
         name = line.strip()
         if name.startswith("{") and name.endswith("}"):
-            lines += [line[: line.index("{")] + each for each in parts[name[1:-1]]]
+            lines += [line[: line.index("{")] + each for each in lines_of[name[1:-1]]]
         else:
             lines.append(line)
     return lines
@@ -87,9 +87,9 @@ def body_lines(
 
     The target's names of dtypes take the place of NumPy's, which a program has.
     """
-    given = (f"{name} = {place}" for name, place in reads)
+    inputs = (f"{name} = {place}" for name, place in reads)
     results = (f"{place} = {value}" for place, value in writes)
-    lines = [*given, *assignments(operations, target), *results]
+    lines = [*inputs, *assignments(operations, target), *results]
     return [line.replace("np.", f"{target.module}.") for line in lines]
 
 
@@ -97,9 +97,9 @@ def function_lines(
     function: Traced, target: Target, reads: Sequence[str], writes: Sequence[str]
 ) -> list[str]:
     """Return the lines of a whole function, from where its inputs are to where its results go."""
-    given = ((f"x{k}", place) for k, place in enumerate(reads))
+    inputs = ((f"x{k}", place) for k, place in enumerate(reads))
     results = zip(writes, function.program.results, strict=True)
-    return body_lines(target, given, function.program.operations, results)
+    return body_lines(target, inputs, function.program.operations, results)
 
 
 def _expression(operation: Operation, target: Target) -> str:

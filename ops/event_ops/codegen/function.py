@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from event_ops.codegen.concrete import explain
-from event_ops.codegen.contents import contents
+from event_ops.codegen.identity import identity_of
 from event_ops.codegen.operations import walk
 from event_ops.codegen.primitives import LACKED_BY_WARP
 from event_ops.codegen.program import Program
@@ -101,28 +101,28 @@ class Traced:
             TypeError: the function does not take these, or returns what is no number of the dtype.
             ValueError: it returns another number of values, or does what kernels cannot do.
         """
-        known = contents(function)
+        identity = identity_of(function)
         returned = tuple(dtypes[: len(dtypes) - len(names)] if results is None else results)
-        given = tuple(dtypes), tuple(names), tuple(places), subject, returned
+        signature = tuple(dtypes), tuple(names), tuple(places), subject, returned
         sources = tuple(written_as) or (inspect.unwrap(function),)
-        if known is None:
-            return _traced(function, sources, *given)
+        if identity is None:
+            return _traced(function, sources, *signature)
         settings = _CONFIG.jax_enable_x64, _CONFIG.jax_numpy_dtype_promotion
-        return _kept(_Known((known, settings), function, sources), *given)
+        return _traced_once(_Identified((identity, settings), function, sources), *signature)
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Hold a function by its contents and by the settings of JAX that tracing depends on."""
+class _Identified:
+    """Hold a function, equal to all of its identity under the settings of JAX that tracing depends on."""
 
-    contents: Hashable
+    identity: Hashable
     function: Callable[..., Any] = field(compare=False)
     written_as: tuple[Callable[..., Any], ...] = field(compare=False)
 
 
 @functools.lru_cache(_KEPT)
-def _kept(known: _Known, *given: Any) -> Traced:
-    return _traced(known.function, known.written_as, *given)
+def _traced_once(identified: _Identified, *signature: Any) -> Traced:
+    return _traced(identified.function, identified.written_as, *signature)
 
 
 def _traced(
@@ -139,8 +139,8 @@ def _traced(
     _check_signature(subject, name, function, count, names)
 
     def of_scalars(*scalars: jax.Array) -> list[jax.Array]:
-        given = dict(zip(names, scalars[count:], strict=True))
-        return as_results(subject, name, function(*scalars[:count], **given), results)
+        variables = dict(zip(names, scalars[count:], strict=True))
+        return as_results(subject, name, function(*scalars[:count], **variables), results)
 
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     source = Source(name, written_as, subject)

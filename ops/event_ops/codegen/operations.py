@@ -1,4 +1,4 @@
-"""Operations and loops of a program: assignments of scalars, which kernels do one after the other."""
+"""Operations and loops of a program: assignments of scalars, which kernels do in this order."""
 
 from __future__ import annotations
 

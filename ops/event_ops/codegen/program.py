@@ -88,8 +88,8 @@ class _Flat:
     def _computed(self, equation: JaxprEqn, operands: list[Texts]) -> list[Texts]:
         name, params = equation.primitive.name, equation.params
         if name == "cond":
-            index, *given = operands
-            chosen = [self._called(branch, given) for branch in params["branches"]]
+            index, *arguments = operands
+            chosen = [self._called(branch, arguments) for branch in params["branches"]]
             index_dtype: Any = equation.invars[0].aval
             return [
                 self._chosen(index, str(index_dtype.dtype), each, str(dtype))
@@ -98,17 +98,17 @@ class _Flat:
         if name == "scan":
             return self._looped(Scan.of(equation, operands))
         if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
-            given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
-            return self._called(jax.make_jaxpr(params["_prim"].expand)(*given), operands)
+            arguments = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
+            return self._called(jax.make_jaxpr(params["_prim"].expand)(*arguments), operands)
         called = CALLS.get(name)
         if called is not None:
             self.has_own_derivatives |= name == "custom_jvp_call"
             return self._called(params[called], operands)
         if name in ON_ARRAYS:
             self.source.check_arrays(equation)
-            found = array_results(equation, operands, self._assign)
-            if found is not None:
-                return found
+            arrays = array_results(equation, operands, self._assign)
+            if arrays is not None:
+                return arrays
         self.source.check(equation)
         shaped = np.broadcast_arrays(*operands)
         each = zip(*(x.ravel() for x in shaped), strict=True)
@@ -121,9 +121,9 @@ class _Flat:
 
     def _looped(self, loop: Scan) -> list[Texts]:
         """Return the carry of a counted loop at its end, then its outputs of all turns."""
-        kept = self._kept(loop) if len(loop.carry) == len(loop.avals) else None
-        if kept is not None:
-            return kept
+        results = self._kept(loop) if len(loop.carry) == len(loop.avals) else None
+        if results is not None:
+            return results
         carry, outputs = loop.carry, []
         turns = range(loop.turns)
         for turn in reversed(turns) if loop.is_reverse else turns:
@@ -146,50 +146,50 @@ class _Flat:
         if loop.xs:  # each turn reads its elements from tables
             start.append(f"np.int32({turns - 1 if loop.is_reverse else 0})")
             dtypes.append("int32")
-        known: dict[int, str] = {}  # what no turn changes
+        constant: dict[int, str] = {}  # what no turn changes
         while True:
-            body, after, carried = self._body(loop, start, known)
+            body, after, carried = self._body(loop, start, constant)
             if body is None:
                 return None
-            same = {k: start[k] for k, x in enumerate(carried) if x == after[k] and k not in known}
+            same = {k: start[k] for k, x in enumerate(carried) if x == after[k] and k not in constant}
             if not same:
                 break
-            known |= same
+            constant |= same
         if sum(times for _, times in walk(tuple(body.operations.values()), turns)) <= MOST_WRITTEN_OUT:
             return None
         self.has_own_derivatives |= body.has_own_derivatives
-        moving = [k for k in range(len(start)) if k not in known]
-        parts = tuple(tuple(x[k] for k in moving) for x in (carried, dtypes, start, after))
-        key = turns, tuple(body.operations.values()), *parts
+        moving = [k for k in range(len(start)) if k not in constant]
+        columns = tuple(tuple(x[k] for k in moving) for x in (carried, dtypes, start, after))
+        key = turns, tuple(body.operations.values()), *columns
         if key not in self.operations:
             # Two loops compute the same if their keys are equal; the names of each are then made unique.
             name = f"{self.names}{len(self.operations)}"
             results = tuple(f"{name}_{k}" for k in moving)
-            unique = {x: f"{name}_{x}" for x in (*parts[0], *names_in(key[1]))}
+            unique = {x: f"{name}_{x}" for x in (*columns[0], *names_in(key[1]))}
             self.operations[key] = renamed(
-                Loop(turns, parts[0], parts[1], parts[2], key[1], parts[3], results), unique
+                Loop(turns, columns[0], columns[1], columns[2], key[1], columns[3], results), unique
             )
             self.local |= {*results}
         made: Any = self.operations[key]
-        found = {**known, **dict(zip(moving, made.results, strict=True))}
-        return in_shapes([found[k] for k in range(sum(x.size for x in loop.carry))], loop.carry)
+        values = {**constant, **dict(zip(moving, made.results, strict=True))}
+        return in_shapes([values[k] for k in range(sum(x.size for x in loop.carry))], loop.carry)
 
     def _body(
-        self, loop: Scan, start: list[str], known: dict[int, str]
+        self, loop: Scan, start: list[str], constant: dict[int, str]
     ) -> tuple[_Flat | None, list[str], list[str]]:
         """Return the body of a loop, the carry after a turn, and its names in a turn.
 
         There is no body where a turn reads what is no table.
         """
         depth = len(self.names)
-        carried = [known.get(k, f"{depth * 'c'}{k}") for k in range(len(start))]
+        carried = [constant.get(k, f"{depth * 'c'}{k}") for k in range(len(start))]
         names = "u" * (depth + 1)
-        body = _Flat(self.source, self, names, local={*carried} - {*known.values()})
+        body = _Flat(self.source, self, names, local={*carried} - {*constant.values()})
         of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in loop.of_turns()]
         if any(x is None for x in of_turn):
             return None, [], []
-        given = [*loop.held, *in_shapes(carried, loop.carry), *of_turn]
-        after = [text for x in body._called(loop.body, given) for text in x.ravel()]
+        inputs = [*loop.held, *in_shapes(carried, loop.carry), *of_turn]
+        after = [text for x in body._called(loop.body, inputs) for text in x.ravel()]
         if loop.xs:
             step = f"np.int32({-1 if loop.is_reverse else 1})"
             after.append(body._assign("add", (carried[-1], step), "int32"))
@@ -205,17 +205,17 @@ class _Flat:
 
     def _chosen(self, index: Texts, index_dtype: str, values: Sequence[Texts], dtype: str) -> Texts:
         """Return the value whose number is the index, or the last or first one where that is outside."""
-        found = values[0]
+        chosen = values[0]
         for k, value in enumerate(values[1:], 1):
             at = f"np.{index_dtype}({k})"
             flags = np.vectorize(lambda i, at=at: self._at_least(i, at), otypes=[object])(index)
-            found = np.vectorize(
+            chosen = np.vectorize(
                 lambda flag, old, new: (
                     old if old == new else self._assign("select_n", (flag, old, new), dtype)
                 ),
                 otypes=[object],
-            )(flags, found, value)
-        return found
+            )(flags, chosen, value)
+        return chosen
 
     def _at_least(self, index: str, at: str) -> str:
         """Return whether an index is at least so large: the flag, if it is 1 where a flag is set."""
@@ -237,14 +237,14 @@ class _Flat:
         if name == "convert_element_type" and operands[0].startswith(f"np.{dtype}("):
             return operands[0]
         if name == "select_n":
-            given: Any = equation.invars[0].aval
-            if given.dtype != bool:
+            selector: Any = equation.invars[0].aval
+            if selector.dtype != bool:
                 texts = [as_texts([x], ()) for x in operands]
-                return self._chosen(texts[0], str(given.dtype), texts[1:], dtype).item()
+                return self._chosen(texts[0], str(selector.dtype), texts[1:], dtype).item()
         if (written := rewritten(equation)) is not None:
             scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in _dtypes(equation.invars)]
-            (found,) = self._called(jax.make_jaxpr(written)(*scalars), [as_texts([x], ()) for x in operands])
-            return found.item()
+            (text,) = self._called(jax.make_jaxpr(written)(*scalars), [as_texts([x], ()) for x in operands])
+            return text.item()
         if power is None:
             return self._assign(name, operands, dtype)
         positive = self._assign(name, (*operands, str(abs(power))), dtype)
@@ -252,9 +252,9 @@ class _Flat:
         return positive if power >= 0 else self._assign("div", (f"np.{dtype}(1)", positive), dtype)
 
     def _assign(self, primitive: str, operands: Sequence[str], dtype: str) -> str:
-        known = of_numbers(primitive, operands, dtype)
-        if known is not None:
-            return known
+        value = of_numbers(primitive, operands, dtype)
+        if value is not None:
+            return value
         if self.around and self.local.isdisjoint(operands):
             return self.around._assign(primitive, operands, dtype)  # the same in all turns
         operation = Operation(primitive, tuple(operands), dtype, f"{self.names}{len(self.operations)}")

@@ -81,18 +81,18 @@ class Source:
             )
         self.check_arrays(equation)
         avals: list[Any] = [atom.aval for atom in (*equation.invars, *equation.outvars)]
-        given, result = str(avals[0].dtype), str(avals[-1].dtype)
+        operand_dtype, result_dtype = str(avals[0].dtype), str(avals[-1].dtype)
         if name in OF_BOOLS:
-            self._check_dtype(equation, given, ("bool",))
+            self._check_dtype(equation, operand_dtype, ("bool",))
         if name in OF_FLOATS:
-            self._check_dtype(equation, given, ("float32", "float64"))
+            self._check_dtype(equation, operand_dtype, ("float32", "float64"))
         if name == "shift_right_arithmetic":
-            self._check_dtype(equation, given, ("int32", "int64"))
+            self._check_dtype(equation, operand_dtype, ("int32", "int64"))
         if name == "bitcast_convert_type" and avals[0].dtype.itemsize != avals[-1].dtype.itemsize:
-            raise self._error(equation, f"takes {given} as {result}, which is not as wide")
-        if name == "convert_element_type" and given.startswith("float") and "int" in result:
-            said = f"casts {given} to {result}, which some values do not fit; keep a float: jnp.floor(x)"
-            raise self._error(equation, said)
+            raise self._error(equation, f"takes {operand_dtype} as {result_dtype}, which is not as wide")
+        if name == "convert_element_type" and operand_dtype.startswith("float") and "int" in result_dtype:
+            said = f"casts {operand_dtype} to {result_dtype}, which some values do not fit"
+            raise self._error(equation, f"{said}; keep a float: jnp.floor(x)")
 
     def check_arrays(self, equation: JaxprEqn) -> None:
         """Raise ValueError unless the arrays of an equation are small, and of dtypes that kernels have."""
@@ -137,9 +137,9 @@ class Source:
         text = repr(number.item())
         return f"np.{number.dtype}({_NAMES.get(text, text)})"
 
-    def _check_dtype(self, equation: JaxprEqn, given: str, expected: tuple[str, ...]) -> None:
-        if given not in expected:
-            said = f"computes {equation.primitive.name!r} of {given}; expected {' or '.join(expected)}"
+    def _check_dtype(self, equation: JaxprEqn, dtype: str, expected: tuple[str, ...]) -> None:
+        if dtype not in expected:
+            said = f"computes {equation.primitive.name!r} of {dtype}; expected {' or '.join(expected)}"
             raise self._error(equation, f"{said}; cast it: x.astype('{expected[0]}')")
 
     def _error(self, equation: JaxprEqn, said: str) -> ValueError:
@@ -152,12 +152,14 @@ class Source:
 
     def _line(self, equation: JaxprEqn) -> str:
         """Return ", FILE:LINE,", the innermost line of a file of the functions, where JAX knows it."""
-        known = equation.source_info.traceback
+        traceback = equation.source_info.traceback
         codes: list[Any] = [getattr(function, "__code__", None) for function in self.functions]
         files = {code.co_filename for code in codes if code is not None}
-        if known is None:
+        if traceback is None:
             return self.outside
-        frames = ((frame.f_code.co_filename, line) for frame, line in walk_tb(known.as_python_traceback()))
+        frames = (
+            (frame.f_code.co_filename, line) for frame, line in walk_tb(traceback.as_python_traceback())
+        )
         lines = [f", {file}:{line}," for file, line in frames if file in files]
         return lines[-1] if lines else self.outside
 

@@ -44,7 +44,7 @@ def rewritten(equation: JaxprEqn) -> Callable[..., Any] | None:
         return _rounded_away
     if name == "polynomial":
         return _polynomial
-    given: Any = equation.invars[0].aval
-    if name in _COMPARISONS and not jnp.issubdtype(given.dtype, jnp.floating):
+    operand: Any = equation.invars[0].aval
+    if name in _COMPARISONS and not jnp.issubdtype(operand.dtype, jnp.floating):
         return jax.lax.lt if name == "lt_to" else jax.lax.le
     return _COMPARISONS.get(name)

@@ -83,22 +83,22 @@ def of_numbers(primitive: str, operands: Sequence[str], dtype: str) -> str | Non
     if None in numbers:
         return None
     with np.errstate(over="ignore"):
-        found = _OF_INTEGERS[primitive](*numbers).astype(dtype)
-    return str(bool(found)) if dtype == "bool" else f"np.{dtype}({found})"
+        number = _OF_INTEGERS[primitive](*numbers).astype(dtype)
+    return str(bool(number)) if dtype == "bool" else f"np.{dtype}({number})"
 
 
 def _integer(text: str) -> Any:
-    found = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text)
     if text in ("True", "False"):
         return np.bool_(text == "True")
-    return np.dtype(found[1]).type(int(found[2])) if found and "int" in found[1] else None
+    return np.dtype(match[1]).type(int(match[2])) if match and "int" in match[1] else None
 
 
 def as_texts(values: Sequence[str] | Texts, shape: tuple[int, ...]) -> Texts:
     """Return texts in a shape."""
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found.reshape(shape)
+    texts = np.empty(len(values), object)
+    texts[:] = values
+    return texts.reshape(shape)
 
 
 def in_shapes(texts: Sequence[str], like: Sequence[Texts]) -> list[Texts]:
@@ -164,15 +164,15 @@ def _moved(equation: JaxprEqn, operands: Sequence[Texts]) -> list[Texts]:
 def _folded(texts: Texts, axes: Sequence[int], join: Callable[[str, str], str]) -> Texts:
     rest = [axis for axis in range(texts.ndim) if axis not in axes]
     rows = texts.transpose(*rest, *axes).reshape(*(texts.shape[axis] for axis in rest), -1)
-    found = [reduce(join, row) for row in rows.reshape(-1, rows.shape[-1])]
-    return as_texts(found, rows.shape[:-1])
+    folded = [reduce(join, row) for row in rows.reshape(-1, rows.shape[-1])]
+    return as_texts(folded, rows.shape[:-1])
 
 
-def _place_of(texts: Texts, given: str, dtype: str, compare: str, assign: Assign) -> str:
+def _place_of(texts: Texts, dtype_of_elements: str, dtype: str, compare: str, assign: Assign) -> str:
     """Return the first place of the largest or smallest element, or the first NaN."""
     place, best = f"np.{dtype}(0)", texts[0]
     for k, x in enumerate(texts[1:], 1):
-        if given == "bool":  # found if none before is
+        if dtype_of_elements == "bool":  # found if none before is
             lower, higher = (best, x) if compare == "gt" else (x, best)
             better = assign("and", (assign("not", (lower,), "bool"), higher), "bool")
         else:
@@ -181,15 +181,15 @@ def _place_of(texts: Texts, given: str, dtype: str, compare: str, assign: Assign
             either = assign("or", (assign(compare, (x, best), "bool"), is_nan), "bool")
             better = assign("and", (either, was_number), "bool")
         place = assign("select_n", (better, place, f"np.{dtype}({k})"), dtype)
-        best = assign("select_n", (better, best, x), given)
+        best = assign("select_n", (better, best, x), dtype_of_elements)
     return place
 
 
 def _from(texts: Texts, start: str, size: int, index: str, dtype: str, assign: Assign) -> Texts:
     """Return `size` elements from `start` on, which is moved into the array."""
-    found = texts[:size]
+    chosen = texts[:size]
     for k in range(1, texts.size - size + 1):
         here = assign("ge", (start, f"np.{index}({k})"), "bool")
-        pairs = zip(found, texts[k : k + size], strict=True)
-        found = as_texts([assign("select_n", (here, old, new), dtype) for old, new in pairs], (size,))
-    return found
+        pairs = zip(chosen, texts[k : k + size], strict=True)
+        chosen = as_texts([assign("select_n", (here, old, new), dtype) for old, new in pairs], (size,))
+    return chosen

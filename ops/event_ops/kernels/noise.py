@@ -1,4 +1,4 @@
-"""What calls of operators that add random numbers have in common."""
+"""Checks and calls of the operators that add random numbers."""
 
 from typing import Any
 
@@ -25,10 +25,10 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, int | float) and not isinstance(x, bool | np.generic)
 
 
-def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
-    """Return two numbers or arrays as arrays of one dtype; raise unless one is (n,) and the other fits."""
-    arrays = {name: as_input(x, name) for name, x in given.items() if not _is_number(x)}
-    names = " and ".join(given)
+def checked_pair(**pair: Any) -> tuple[jax.Array, jax.Array]:
+    """Return two numbers or arrays as arrays of one dtype; raise unless one is (n,) and both fit."""
+    arrays = {name: as_input(x, name) for name, x in pair.items() if not _is_number(x)}
+    names = " and ".join(pair)
     if not any(x.ndim for x in arrays.values()):
         raise ValueError(
             f"{names} are single numbers; expected one of them as (n,), which says how many neurons there "
@@ -36,7 +36,7 @@ def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
         )
     for name, x in arrays.items():
         check_dtype(name, x, FLOATS)
-    (like_name, like), *more = sorted(arrays.items(), key=lambda pair: -pair[1].ndim)
+    (like_name, like), *more = sorted(arrays.items(), key=lambda item: -item[1].ndim)
     if like.ndim != 1:
         raise ValueError(
             f"{like_name} has shape {like.shape}; expected () or (n,): one for all, or per neuron"
@@ -44,7 +44,7 @@ def checked_pair(**given: Any) -> tuple[jax.Array, jax.Array]:
     for name, x in more:
         check_same_dtype(name, x, like_name, like)
         check_shape(name, x, (), like.shape, why=f"one for all, or one per neuron, as {like_name}")
-    base, scale = (arrays[name] if name in arrays else in_dtype(x, like.dtype) for name, x in given.items())
+    base, scale = (arrays[name] if name in arrays else in_dtype(x, like.dtype) for name, x in pair.items())
     return base, scale
 
 

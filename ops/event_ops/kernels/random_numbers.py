@@ -50,15 +50,15 @@ def place_of(first: Any, word: Any, bits: Any) -> Any:
 
 
 def outcome(entry: Any, word: Any, bits: Any) -> Any:
-    """Return what `word` chooses, given the entry at its place; all uint32."""
+    """Return the outcome that `word` chooses, given the entry at its place; all uint32."""
     cut = np.uint32(np.uint32(32) - bits)
-    own = np.uint32(word & np.uint32((np.uint32(1) << cut) - np.uint32(1))) < np.uint32(entry >> bits)
+    is_own = np.uint32(word & np.uint32((np.uint32(1) << cut) - np.uint32(1))) < np.uint32(entry >> bits)
     alias = np.uint32(entry & np.uint32((np.uint32(1) << bits) - np.uint32(1)))
-    return np.uint32(word >> cut) if own else alias
+    return np.uint32(word >> cut) if is_own else alias
 
 
 def chosen(table: Any, first: Any, word: Any, bits: Any) -> Any:
-    """Return what `word` chooses in the table of 2**bits slots that begins at `first`; all uint32."""
+    """Return the outcome of `word` in the table of 2**bits slots that begins at `first`; all uint32."""
     return outcome(table[place_of(first, word, bits)], word, bits)
 
 
@@ -184,18 +184,20 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def compiled(jit: Callable[[Any], Any], numbers: Any = np, **own: Any) -> SimpleNamespace:
-    """Return the functions as `jit` compiles them, each calling the compiled forms of those that it needs.
+def compiled(jit: Callable[[Any], Any], numbers: Any = np, **replaced: Any) -> SimpleNamespace:
+    """Return the functions as `jit` compiles them; each calls compiled forms.
 
     Two dictionaries go with them: `weights` and `numbers`, the functions of a distribution by its name.
 
-    numbers: the module that `np` names in the functions. own: names that a target replaces.
+    numbers: the module that `np` names in the functions. replaced: what a target has itself, by name.
     """
-    known = {"np": numbers, **own}
+    namespace = {"np": numbers, **replaced}
     for function in _FUNCTIONS:
-        if function.__name__ not in own:
-            copy = FunctionType(function.__code__, {**function.__globals__, **known}, function.__name__)
+        if function.__name__ not in replaced:
+            copy = FunctionType(function.__code__, {**function.__globals__, **namespace}, function.__name__)
             copy.__module__, copy.__annotations__ = function.__module__, function.__annotations__
-            known[function.__name__] = jit(copy)
-    weights = {name: known[f"{name}_weight"] for name in ("constant", "uniform", "normal")}
-    return SimpleNamespace(**known, weights=weights, numbers={name: known[name] for name in noise.DOMAINS})
+            namespace[function.__name__] = jit(copy)
+    weights = {name: namespace[f"{name}_weight"] for name in ("constant", "uniform", "normal")}
+    return SimpleNamespace(
+        **namespace, weights=weights, numbers={name: namespace[name] for name in noise.DOMAINS}
+    )

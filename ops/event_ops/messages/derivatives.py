@@ -23,56 +23,56 @@ def tangents(primals: Any, dots: Any, *, outs: Any, backend: Any, of: Pass, **_:
     structure, inputs = of.divided(primals)
     moved = [None if isinstance(x, ad.Zero) else x for x in of.divided(dots)[1]]
     how = {"structure": structure, "backend": backend, "dtype": outs[0].dtype}
-    found = call(of, *of.divided(primals), backend, outs[0].dtype)
+    results = call(of, *of.divided(primals), backend, outs[0].dtype)
     active = tuple(i for i, x in enumerate(moved) if x is not None)
     if not active:
-        return found, (None,) * len(found)
+        return results, (None,) * len(results)
     visit, count = Visit(of, inputs), len(inputs)
     for i in active:
         visit.add(moved[i], of.message.places[i], of.axes[i])
-    of_rows = OF_ROWS[of.reduce](visit, found, how) if of.reduce in OF_ROWS else ()
+    of_rows = OF_ROWS[of.reduce](visit, results, how) if of.reduce in OF_ROWS else ()
     scalars = jaxpr_as_fun(of.message.jaxpr)
     ends = count + len(active)
 
-    def tangent(*given: Any) -> Any:
+    def tangent(*inputs_of_visit: Any) -> Any:
         def of_active(*xs: Any) -> Any:
-            known = dict(zip(active, xs, strict=True))
-            return scalars(*(known.get(i, x) for i, x in enumerate(given[:count])))
+            moved_inputs = dict(zip(active, xs, strict=True))
+            return scalars(*(moved_inputs.get(i, x) for i, x in enumerate(inputs_of_visit[:count])))
 
-        primal = [given[i] for i in active]
-        values, dots = jax.jvp(of_active, primal, list(given[count:ends]))
+        primal = [inputs_of_visit[i] for i in active]
+        values, dots = jax.jvp(of_active, primal, list(inputs_of_visit[count:ends]))
         if of.reduce in TANGENTS:
-            return [TANGENTS[of.reduce](*values, *dots, *given[ends:])]
+            return [TANGENTS[of.reduce](*values, *dots, *inputs_of_visit[ends:])]
         return dots
 
     for x in of_rows:
         visit.add(x, ROW, of.full)
     dots = visit.run(("tangent", of.reduce, active), tangent, of.results, "sum", **how)
-    return found, dots
+    return results, dots
 
 
 def cotangents(cts: Any, *args: Any, outs: Any, backend: Any, of: Pass, **_: Any) -> list[Any]:
     """Return the cotangents of the inputs in which a sum is linear, by passes along rows and columns."""
     structure, inputs = of.divided(args)
     linear = tuple(i for i, x in enumerate(inputs) if ad.is_undefined_primal(x))
-    known = tuple(i for i in range(len(inputs)) if i not in linear)
+    fixed = tuple(i for i in range(len(inputs)) if i not in linear)
     zeros = {i: np.zeros((), of.message.dtypes[i]) for i in linear}  # not traced ones
     scalars = jaxpr_as_fun(of.message.jaxpr)
-    visit = Visit(of, [inputs[i] for i in known])
-    visit.places, visit.axes = [of.message.places[i] for i in known], [of.axes[i] for i in known]
+    visit = Visit(of, [inputs[i] for i in fixed])
+    visit.places, visit.axes = [of.message.places[i] for i in fixed], [of.axes[i] for i in fixed]
     for ct, result in zip(cts, of.results, strict=True):
         visit.add(ct, result.place, result.axes)
 
-    def back_to(asked: tuple[int, ...]) -> Scalars:
-        def transposed(*given: Any) -> Any:
-            values = dict(zip(known, given, strict=False)) | zeros
+    def back_to(wanted: tuple[int, ...]) -> Scalars:
+        def transposed(*scalars_of_visit: Any) -> Any:
+            values = dict(zip(fixed, scalars_of_visit, strict=False)) | zeros
 
-            def of_asked(*xs: Any) -> Any:
-                every = values | dict(zip(asked, xs, strict=True))
+            def of_wanted(*xs: Any) -> Any:
+                every = values | dict(zip(wanted, xs, strict=True))
                 return scalars(*(every[i] for i in range(len(inputs))))
 
-            back = jax.vjp(of_asked, *(zeros[i] for i in asked))[1]
-            return list(back(list(given[len(known) :])))
+            back = jax.vjp(of_wanted, *(zeros[i] for i in wanted))[1]
+            return list(back(list(scalars_of_visit[len(fixed) :])))
 
         return transposed
 
@@ -81,13 +81,13 @@ def cotangents(cts: Any, *args: Any, outs: Any, backend: Any, of: Pass, **_: Any
     along = {ROW: False, ALL: turned_entries, ENTRY: turned_entries, COLUMN: True}
     ct_of: list[Any] = [None] * len(inputs)
     for turned in (False, True):
-        asked = tuple(i for i in linear if along[of.message.places[i]] is turned)
-        if not asked:
+        wanted = tuple(i for i in linear if along[of.message.places[i]] is turned)
+        if not wanted:
             continue
-        results = [_result_of(of, i) for i in asked]
+        results = [_result_of(of, i) for i in wanted]
         how = {"structure": structure, "backend": backend, "dtype": outs[0].dtype, "transposed": turned}
-        found = visit.run(("cotangents", known, asked), back_to(asked), results, "sum", **how)
-        for i, ct in zip(asked, found, strict=True):
+        cts_of_pass = visit.run(("cotangents", fixed, wanted), back_to(wanted), results, "sum", **how)
+        for i, ct in zip(wanted, cts_of_pass, strict=True):
             ct_of[i] = _summed(of, i, ct)
     return [None] * sum(of.structure) + ct_of
 

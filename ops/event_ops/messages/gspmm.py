@@ -91,23 +91,23 @@ def gspmm(
     if isinstance(A, ShardedCSR):
         return _sharded(partial(gspmm, message, reduce=reduce, backend=backend), A, variables)
     edges = structure_of(A)
-    given = operands_of(message, variables, edges.weight, edges.grid, edges.shape)
+    operands = operands_of(message, variables, edges.weight, edges.grid, edges.shape)
     arrays, count = edges.by_row()
     of = Pass(
-        given.message,
-        given.axes,
-        (Result(ROW, (True,) * len(given.sizes)),),
-        given.sizes,
+        operands.message,
+        operands.axes,
+        (Result(ROW, (True,) * len(operands.sizes)),),
+        operands.sizes,
         "sum" if reduce == "mean" else reduce,
         edges.shape,
         count,
         exact=reduce in ("max", "min"),
     )
-    dtype = given.message.jaxpr.out_avals[0].dtype
-    (y,) = call(of, arrays, given.arrays, backend, dtype)
+    dtype = operands.message.jaxpr.out_avals[0].dtype
+    (y,) = call(of, arrays, operands.arrays, backend, dtype)
     if reduce == "mean":
         y = y / jnp.maximum(_degrees(of, arrays, backend, dtype), 1)
-    return y.reshape(edges.shape[0], *given.features).astype(given.dtype)
+    return y.reshape(edges.shape[0], *operands.features).astype(operands.dtype)
 
 
 def gsddmm(
@@ -155,25 +155,25 @@ def gsddmm(
     if isinstance(A, ShardedCSR):
         return _sharded(partial(gsddmm, message, reduce=reduce, backend=backend), A, variables)
     edges = structure_of(A)
-    given = operands_of(message, variables, edges.weight, edges.grid, edges.shape)
-    if reduce and not given.features:
+    operands = operands_of(message, variables, edges.weight, edges.grid, edges.shape)
+    if reduce and not operands.features:
         raise ValueError(
             "reduce is 'sum', and messages have no features; expected an axis to sum over, or reduce=None"
         )
-    axes = given.summed if reduce else (True,) * len(given.sizes)
+    axes = operands.summed if reduce else (True,) * len(operands.sizes)
     of = Pass(
-        _read_as_stored(given.message, edges.transposed),
-        given.axes,
+        _read_as_stored(operands.message, edges.transposed),
+        operands.axes,
         (Result(ENTRY, axes),),
-        given.sizes,
+        operands.sizes,
         "sum",
         edges.stored_shape,
         (2, len(edges.columns)),
     )
-    dtype = given.message.jaxpr.out_avals[0].dtype
-    (z,) = call(of, edges.rows + edges.columns, given.arrays, backend, dtype)
-    features = given.features[:-1] if reduce else given.features
-    return z.reshape(*edges.grid, *features).astype(given.dtype)
+    dtype = operands.message.jaxpr.out_avals[0].dtype
+    (z,) = call(of, edges.rows + edges.columns, operands.arrays, backend, dtype)
+    features = operands.features[:-1] if reduce else operands.features
+    return z.reshape(*edges.grid, *features).astype(operands.dtype)
 
 
 def _read_as_stored(message: Traced, transposed: bool) -> Traced:
@@ -181,9 +181,9 @@ def _read_as_stored(message: Traced, transposed: bool) -> Traced:
     return replace(message, places=tuple(SWAPPED[x] for x in message.places)) if transposed else message
 
 
-def _check_choice(name: str, given: Any, expected: Sequence[Any]) -> None:
-    if given not in expected:
-        raise ValueError(f"{name} is {given!r}; expected {' or '.join(map(repr, expected))}")
+def _check_choice(name: str, value: Any, expected: Sequence[Any]) -> None:
+    if value not in expected:
+        raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, expected))}")
 
 
 def _degrees(of: Pass, arrays: tuple[Any, ...], backend: str | None, dtype: Any) -> jax.Array:
@@ -204,9 +204,9 @@ def _sharded(product: Callable[..., jax.Array], A: ShardedCSR, variables: dict[s
     arrays = {name: jnp.asarray(x) for name, x in variables.items()}
     specs = {name: P(A.axis) if x.ndim and not name.endswith("_src") else P() for name, x in arrays.items()}
 
-    def part(A: ShardedCSR, given: dict[str, Any]) -> jax.Array:
-        own = {name: x[0] if specs[name] == P(A.axis) else x for name, x in given.items()}
-        return product(A.local(), **own)[None]
+    def part(A: ShardedCSR, blocks: dict[str, Any]) -> jax.Array:
+        shard = {name: x[0] if specs[name] == P(A.axis) else x for name, x in blocks.items()}
+        return product(A.local(), **shard)[None]
 
     run = jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), specs), out_specs=P(A.axis))
     return run(A, arrays)

@@ -89,10 +89,10 @@ def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     plain = replace(of, shape=(0, 0), structure=(of.structure[0], 0))
 
     def call(*arrays: Any) -> Any:
-        structure, given = of.divided(arrays)
-        own = structure[: of.structure[0]]
-        function = kernel(plain, str(outs[0].dtype), is_large(own[0].size, of.features))
+        structure, inputs = of.divided(arrays)
+        stored = structure[: of.structure[0]]
+        function = kernel(plain, str(outs[0].dtype), is_large(stored[0].size, of.features))
         limit = np.asarray(of.shape[1], np.int64)
-        return numba_kernel(function, outs)(*own, limit, *given)
+        return numba_kernel(function, outs)(*stored, limit, *inputs)
 
     return call

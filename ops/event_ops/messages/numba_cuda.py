@@ -25,34 +25,34 @@ def kernel(of: Pass, dtype: str) -> Any:
     """Return the kernel of a pass whose results go to one kind of places."""
     width = of.width(of.results[0].axes)
     lines = thread_lines(of, NUMBA_CUDA, dtype, "np.int64")
-    own = f"if thread < (indptr.size - 1) * np.int64({width}):\n    {{lines}}"
-    body = ["thread = np.int64(cuda.grid(1))", *filled(own, lines=lines)]
+    guarded = f"if thread < (indptr.size - 1) * np.int64({width}):\n    {{lines}}"
+    body = ["thread = np.int64(cuda.grid(1))", *filled(guarded, lines=lines)]
     called = {"cuda": cuda, "math": math, "np": np, "bounded": bounded, "place": place}
     return cuda.jit(defined("gspmm", parameters(of), body, **called, **tables_of(of.message)))
 
 
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
-    own, dtype = of.structure[0], str(outs[0].dtype)
+    structure_count, dtype = of.structure[0], str(outs[0].dtype)
     passes = by_kind(of)
     rows = of.shape[0]
 
     def visit(*arrays: Any) -> None:
-        count = own + 1 + len(of.axes)
-        given, results, stream = arrays[:count], arrays[count:-1], arrays[-1]
-        for one, numbers in passes:
+        count = structure_count + 1 + len(of.axes)
+        inputs, results, stream = arrays[:count], arrays[count:-1], arrays[-1]
+        for kind, numbers in passes:
             mine = [results[k] for k in numbers]
-            if one.results[0].place == ENTRY:
+            if kind.results[0].place == ENTRY:
                 for y in mine:
                     clear(y, stream)
-            threads = rows * one.width(one.results[0].axes)
+            threads = rows * kind.width(kind.results[0].axes)
             if threads:
-                kernel(one, dtype)[blocks_of(threads), BLOCK, stream](*given, *mine)
+                kernel(kind, dtype)[blocks_of(threads), BLOCK, stream](*inputs, *mine)
 
     product = numba_cuda_callable(visit, outs)
 
     def call(*arrays: Any) -> Any:
-        structure, given = of.divided(arrays)
-        return product(*structure[:own], np.asarray([of.shape[1]], np.int64), *given)
+        structure, inputs = of.divided(arrays)
+        return product(*structure[:structure_count], np.asarray([of.shape[1]], np.int64), *inputs)
 
     return call

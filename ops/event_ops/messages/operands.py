@@ -43,7 +43,7 @@ class Operands:
 
 def operands_of(
     function: Callable[..., Any],
-    given: dict[str, Any],
+    variables: dict[str, Any],
     weight: jax.Array | None,
     grid: Shape,
     shape: tuple[int, int],
@@ -52,12 +52,12 @@ def operands_of(
 
     Args:
         function: the message.
-        given: name -> value.
-        weight: what the message takes as `weight`, unless it is given.
+        variables: name -> value.
+        weight: what the message takes as `weight`, unless that is among the variables.
         grid: the shape of entries.
         shape: (rows, columns).
     """
-    named = dict(given)
+    named = dict(variables)
     if "weight" not in named and "weight" in inspect.signature(function).parameters:
         if weight is None:
             raise TypeError(
@@ -91,9 +91,9 @@ def operands_of(
     flat = tuple(
         x.reshape(_count(places[name], grid, shape), math.prod(features[name])) for name, x in arrays.items()
     )
-    own = tuple(axes[: len(flat)])
+    axes_of_arrays = tuple(axes[: len(flat)])
     summed = axes[-1] if whole else ()
-    return Operands(message, flat, own, sizes, whole, summed, result or computed)
+    return Operands(message, flat, axes_of_arrays, sizes, whole, summed, result or computed)
 
 
 def _count(place: str, grid: Shape, shape: tuple[int, int]) -> int:
@@ -107,15 +107,15 @@ def _in_one_dtype(named: dict[str, Any]) -> tuple[dict[str, jax.Array], Any]:
     floats = {name: x for name, x in arrays.items() if x.dtype != bool}
     for name, x in floats.items():
         check_dtype(name, x, (*FLOATS, *HALVES))
-    given = jax.dtypes.canonicalize_dtype(float)
+    dtype = jax.dtypes.canonicalize_dtype(float)
     for first, like in list(floats.items())[:1]:
-        given = like.dtype
+        dtype = like.dtype
         for name, x in floats.items():
             check_same_dtype(name, x, first, like)
-    computed = jnp.dtype("float32") if given in HALVES else given
+    computed = jnp.dtype("float32") if dtype in HALVES else dtype
     cast = {name: in_dtype(x, computed) if name in numbers else arrays[name] for name, x in named.items()}
     cast = {name: x if x.dtype == bool else jnp.asarray(x, computed) for name, x in cast.items()}
-    return cast, given if given in HALVES else None
+    return cast, dtype if dtype in HALVES else None
 
 
 def _place(name: str, x: jax.Array, grid: Shape, shape: tuple[int, int]) -> str:

@@ -132,11 +132,11 @@ def batched(args: tuple[Any, ...], axes: tuple[Any, ...], *, outs: Any, of: Pass
     )
     shapes = more.outs(outs[0].dtype, structure[0].shape[0])
     if 0 in more.sizes:
-        found = tuple(jnp.zeros(x.shape, x.dtype) for x in shapes)
+        results = tuple(jnp.zeros(x.shape, x.dtype) for x in shapes)
     else:
-        found = kernel(*structure, *wide, outs=shapes, of=more, **params)
+        results = kernel(*structure, *wide, outs=shapes, of=more, **params)
     widths = [of.width(x.axes) for x in of.results]
-    return tuple(x.reshape(x.shape[0], size, width) for x, width in zip(found, widths, strict=True)), 1
+    return tuple(x.reshape(x.shape[0], size, width) for x, width in zip(results, widths, strict=True)), 1
 
 
 def _as_features(x: jax.Array, width: int) -> jax.Array:

@@ -27,19 +27,19 @@ def _reduced(
     # Mantissas and exponents, or ties, are of one value only if both visits round it alike.
     of, scalars = replace(visit.of, exact=True), jaxpr_as_fun(visit.of.message.jaxpr)
     inputs = len(of.axes)
-    own = Visit(of, visit.inputs[:inputs])
+    reduction = Visit(of, visit.inputs[:inputs])
     for x in at_row:
-        own.add(x, ROW, of.full)
+        reduction.add(x, ROW, of.full)
 
-    def results(*given: Any) -> Sequence[Any]:
-        return each(*scalars(*given[:inputs]), *given[inputs:])
+    def results(*scalars_of_visit: Any) -> Sequence[Any]:
+        return each(*scalars(*scalars_of_visit[:inputs]), *scalars_of_visit[inputs:])
 
-    return own.run((each.__name__.strip("_"),), results, of.results * count, reduce, **how)
+    return reduction.run((each.__name__.strip("_"),), results, of.results * count, reduce, **how)
 
 
-def _shared(visit: Visit, found: Any, how: Any) -> tuple[Any, ...]:
+def _shared(visit: Visit, primal: Any, how: Any) -> tuple[Any, ...]:
     """Return the maximum or minimum, and the share of its tangent for each message that is equal to it."""
-    (y,) = found
+    (y,) = primal
     (count,) = _reduced(_ties, visit, how, "sum", y)
     # A result that no entry has is that of a row without entries, or NaN, which has no derivative; any other
     # would be one that is not computed twice alike, and must not pass for a derivative of 0.
@@ -55,7 +55,7 @@ def _of_equal(value: Any, dot: Any, y: Any, share: Any) -> Any:
     return jnp.where(value == y, dot, jnp.zeros_like(dot)) * share
 
 
-def _factors(visit: Visit, found: Any, how: Any) -> tuple[Any, ...]:
+def _factors(visit: Visit, primal: Any, how: Any) -> tuple[Any, ...]:
     """Return the product of the mantissas of each row's messages, and the sums of `_exponents`."""
     return *_reduced(_mantissas, visit, how, "mul"), *_reduced(_exponents, visit, how, "sum", count=5)
 
@@ -118,12 +118,12 @@ def _scaled(x: Any, exponent: Any) -> Any:
     third = jnp.floor(jnp.clip(exponent, -most, most) / 3)
     # The bits of a float of this size are those of an integer: kernels do not cast floats to integers.
     shift = np.asarray(1.5 * 2**number.nmant, x.dtype)
-    found = x
+    scaled = x
     for part in (third, third, jnp.clip(exponent, -most, most) - 2 * third):
         bits = jax.lax.bitcast_convert_type(part + shift, whole) - shift.view(whole)
-        found = found * _power(bits, x.dtype)
+        scaled = scaled * _power(bits, x.dtype)
     lost = ((x == 0) & (exponent > 0)) | ((jnp.abs(x) == np.inf) & (exponent < 0))
-    return jnp.where(lost, jnp.full_like(x, jnp.nan), found)
+    return jnp.where(lost, jnp.full_like(x, jnp.nan), scaled)
 
 
 OF_ROWS: Final[dict[str, OfRows]] = {"max": _shared, "min": _shared, "mul": _factors}

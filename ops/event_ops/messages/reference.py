@@ -26,9 +26,9 @@ def build(*, of: Pass, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
 
         def read(x: jax.Array, place: str, axes: tuple[bool, ...]) -> jax.Array:
             ids = at.get(place)
-            found = x if ids is None else values_at(x, ids)
+            gathered = x if ids is None else values_at(x, ids)
             sizes = (size if has else 1 for size, has in zip(of.sizes, axes, strict=True))
-            return jnp.broadcast_to(found.reshape(found.shape[0], *sizes), (nse, *of.sizes)).reshape(-1)
+            return jnp.broadcast_to(gathered.reshape(gathered.shape[0], *sizes), (nse, *of.sizes)).reshape(-1)
 
         places = zip(inputs, of.message.places, of.axes, strict=True)
         said = _said(of, [read(x, place, axes) for x, place, axes in places], nse)
@@ -40,11 +40,11 @@ def build(*, of: Pass, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
     return run
 
 
-def _said(of: Pass, given: list[jax.Array], nse: int) -> list[jax.Array]:
+def _said(of: Pass, inputs: list[jax.Array], nse: int) -> list[jax.Array]:
     """Return the results of the message for each entry, (nse, features)."""
     shape = nse, of.features
-    if given:
-        return [x.reshape(shape) for x in of.message.of_each(*given)]
+    if inputs:
+        return [x.reshape(shape) for x in of.message.of_each(*inputs)]
     numbers = jaxpr_as_fun(of.message.jaxpr)()
     return [jnp.broadcast_to(x, shape) for x in numbers]
 
@@ -57,9 +57,9 @@ def _at_rows(of: Pass, values: jax.Array, stored: jax.Array, rows: jax.Array) ->
     places = jnp.full((size, values.shape[1]), start).at[inside(rows, size)]
     if of.reduce == "mul":
         return places.multiply(values, mode="drop")
-    found = (places.max if of.reduce == "max" else places.min)(values, mode="drop")
+    extrema = (places.max if of.reduce == "max" else places.min)(values, mode="drop")
     count = sums_at(stored.astype(jnp.int32), rows, size)
-    return jnp.where(count[:, None] > 0, found, jnp.zeros_like(found))
+    return jnp.where(count[:, None] > 0, extrema, jnp.zeros_like(extrema))
 
 
 def _at_entries(of: Pass, values: jax.Array, stored: jax.Array, axes: tuple[bool, ...]) -> jax.Array:

@@ -48,8 +48,8 @@ class _Lines:
             return []
         size = self.of.features
         make = f"on_stack(y{{}}, {size})" if size <= _MOST_ON_STACK else f"np.empty({size}, y{{}}.dtype)"
-        found = [f"t{k} = {make.format(k)}" for k in self.rows]
-        return found + [f"b{k}_{u} = {make.format(k)}" for k in self.entries for u in range(self.steps)]
+        rooms = [f"t{k} = {make.format(k)}" for k in self.rows]
+        return rooms + [f"b{k}_{u} = {make.format(k)}" for k in self.entries for u in range(self.steps)]
 
     def step(self, count: int) -> list[str]:
         """Return the lines for `count` entries, at columns j0, j1, ..., and entries e0, e1, ..."""
@@ -81,13 +81,13 @@ class _Lines:
             return [f"y{k}[e{u}, np.uintp(0)] = b{k}_{u}"]
         if all(axes):
             return self.every([f"y{k}[e{u}, c] = b{k}_{u}[c]"])
-        kept = sum(axes)
-        if all(axes[:kept]):  # features that follow each other are summed
-            summed = math.prod(sizes[kept:])
+        leading = sum(axes)
+        if all(axes[:leading]):  # features that follow each other are summed
+            summed = math.prod(sizes[leading:])
             place = offset(axes, sizes)
             count = f"np.uintp({summed})"
             body = f"y{k}[e{u}, {place}] = total_of(b{k}_{u}, ({place}) * {count}, {count})"
-            return nested(sizes, range(kept), [body], "np.uintp")
+            return nested(sizes, range(leading), [body], "np.uintp")
         clear = f"y{k}[e{u}, c] = 0"
         width = self.of.width(axes)
         add = f"y{k}[e{u}, {offset(axes, sizes)}] += b{k}_{u}[c]"

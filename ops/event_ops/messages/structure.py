@@ -62,9 +62,9 @@ def structure_of(A: Any) -> Structure:
     if isinstance(A, np.ndarray | jax.Array) and A.ndim == 2:
         return _of_dense(as_array(A, "A"))
     is_array = isinstance(A, np.ndarray | jax.Array)
-    given = f"of shape {A.shape}" if is_array else "whose entries are not known here"
+    described = f"of shape {A.shape}" if is_array else "whose entries are not known here"
     raise TypeError(
-        f"A is a {type(A).__name__} {given}; expected a CSR, ELL, CompactCSR or ShardedCSR, or a dense "
+        f"A is a {type(A).__name__} {described}; expected a CSR, ELL, CompactCSR or ShardedCSR, or a dense "
         "matrix, of which every element is an edge: CSR(A) converts sparse matrices of SciPy and JAX, and "
         "procedural_tocsr makes the CSR of a generated one"
     )

@@ -16,10 +16,10 @@ from event_ops.messages.passes import ROW, Pass, Result
 def by_kind(of: Pass) -> list[tuple[Pass, tuple[int, ...]]]:
     """Return a pass for the results of each kind, of any size of matrix, and the numbers of these results."""
     plain = replace(of, shape=(0, 0), structure=(of.structure[0], 0))
-    found: dict[Result, list[int]] = {}
+    numbers_of: dict[Result, list[int]] = {}
     for k, x in enumerate(of.results):
-        found.setdefault(x, []).append(k)
-    return [(_part(plain, numbers), tuple(numbers)) for numbers in found.values()]
+        numbers_of.setdefault(x, []).append(k)
+    return [(_part(plain, numbers), tuple(numbers)) for numbers in numbers_of.values()]
 
 
 def _part(of: Pass, numbers: Sequence[int]) -> Pass:
@@ -35,9 +35,9 @@ def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:
     index: the type of places of arrays.
     """
     (place, axes), sizes = (of.results[0].place, of.results[0].axes), of.sizes
-    kept = [k for k, has in enumerate(axes) if has]
+    present = [k for k, has in enumerate(axes) if has]
     lines = [f"i = thread // {index}({of.width(axes)})", f"rest = thread % {index}({of.width(axes)})"]
-    for k in reversed(kept):
+    for k in reversed(present):
         lines += [f"f{k} = rest % {index}({sizes[k]})", f"rest = rest // {index}({sizes[k]})"]
     missing = [k for k, has in enumerate(axes) if not has]
     results = range(len(of.results))

@@ -81,9 +81,9 @@ def _made(
     read = {*_names_read(program.operations), *program.results}
     used = tuple(i for i in range(len(dtypes)) if f"x{i}" in read)
 
-    def of_used(*given: Any) -> Any:
-        known = dict(zip(used, given, strict=True))
-        return made.function(*(known.get(i, jnp.zeros((), x.dtype)) for i, x in enumerate(scalars)))
+    def of_used(*inputs: Any) -> Any:
+        input_of = dict(zip(used, inputs, strict=True))
+        return made.function(*(input_of.get(i, jnp.zeros((), x.dtype)) for i, x in enumerate(scalars)))
 
     with jax.sharding.use_abstract_mesh(NO_MESH):
         jaxpr = jax.make_jaxpr(of_used)(*(scalars[i] for i in used))
@@ -105,9 +105,9 @@ def _names_read(operations: Sequence[Operation | Loop]) -> Iterator[str]:
 
 def _turned(of: Pass, structure: tuple[Any, ...]) -> tuple[Pass, tuple[Any, ...]]:
     """Return a pass over the transpose, and its structure, which is sorted unless a plan has it."""
-    own, other = of.structure
-    if other:
-        turned = structure[own:] + structure[:own]
+    count, transposed_count = of.structure
+    if transposed_count:
+        turned = structure[count:] + structure[:count]
     else:
         turned = *csr_tocsc(*structure, shape=of.shape), *structure
-    return replace(of, shape=of.shape[::-1], structure=(len(turned) - own, own)), turned
+    return replace(of, shape=of.shape[::-1], structure=(len(turned) - count, count)), turned

@@ -34,22 +34,22 @@ def kernel(of: Pass, dtype: str) -> Any:
 
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
-    own, dtype = of.structure[0], str(outs[0].dtype)
+    structure_count, dtype = of.structure[0], str(outs[0].dtype)
 
     def call(*arrays: Any) -> Any:
-        structure, given = of.divided(arrays)
-        given = *structure[:own], np.asarray([of.shape[1]], np.int32), *given
-        found: dict[int, jax.Array] = {}
-        for one, numbers in by_kind(of):
+        structure, inputs = of.divided(arrays)
+        inputs = *structure[:structure_count], np.asarray([of.shape[1]], np.int32), *inputs
+        results: dict[int, jax.Array] = {}
+        for kind, numbers in by_kind(of):
             shapes = tuple(outs[k] for k in numbers)
             names = [f"y{k}" for k in range(len(numbers))]
             run = warp_kernel(
-                kernel(one, dtype),
+                kernel(kind, dtype),
                 shapes,
-                launch_dims=of.shape[0] * of.width(one.results[0].axes),
+                launch_dims=of.shape[0] * of.width(kind.results[0].axes),
                 in_out_argnames=names,
             )
-            found |= zip(numbers, run(*given, *(jnp.zeros(x.shape, x.dtype) for x in shapes)), strict=True)
-        return tuple(found[k] for k in range(len(outs)))
+            results |= zip(numbers, run(*inputs, *(jnp.zeros(x.shape, x.dtype) for x in shapes)), strict=True)
+        return tuple(results[k] for k in range(len(outs)))
 
     return call

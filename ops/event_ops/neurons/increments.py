@@ -17,13 +17,13 @@ def increments(
     reset: Reset, states: Sequence[jax.Array], variables: dict[str, jax.Array], source: Source
 ) -> list[jax.Array | None]:
     """Return the increment of each state in a reset; None for a state that it sets, or leaves as it is."""
-    given = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), x.dtype), (list(states), variables))
-    program = Program.of(jax.make_jaxpr(reset)(*given), source)
-    found: list[jax.Array | None] = []
+    scalars = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), x.dtype), (list(states), variables))
+    program = Program.of(jax.make_jaxpr(reset)(*scalars), source)
+    rises: list[jax.Array | None] = []
     for i, result in enumerate(program.results):
         without = [jnp.zeros_like(x) if k == i else x for k, x in enumerate(states)]
-        found.append(reset(without, variables)[i] if result in _sums_that_have(f"x{i}", program) else None)
-    return found
+        rises.append(reset(without, variables)[i] if result in _sums_that_have(f"x{i}", program) else None)
+    return rises
 
 
 def _sums_that_have(name: str, program: Program) -> set[str]:
@@ -52,16 +52,16 @@ def _follow(operations: Sequence[Operation | Loop], sums: set[str], dependent: s
 def _follow_loop(loop: Loop, sums: set[str], dependent: set[str]) -> None:
     """Take a loop's carry for sums where it begins as one, until a turn says that it is none."""
     places = range(len(loop.carried))
-    kept = {k for k in places if loop.start[k] in sums}
+    added = {k for k in places if loop.start[k] in sums}
     touched = {k for k in places if loop.start[k] in dependent}
     while True:
-        inner_sums = sums | {loop.carried[k] for k in kept}
+        inner_sums = sums | {loop.carried[k] for k in added}
         inner_dependent = dependent | {loop.carried[k] for k in touched}
         _follow(loop.body, inner_sums, inner_dependent)
         now_touched = touched | {k for k in places if loop.after[k] in inner_dependent}
-        now_kept = {k for k in kept if loop.after[k] in inner_sums}
-        if (now_kept, now_touched) == (kept, touched):
+        now_added = {k for k in added if loop.after[k] in inner_sums}
+        if (now_added, now_touched) == (added, touched):
             break
-        kept, touched = now_kept, now_touched
-    sums.update(loop.results[k] for k in kept)
+        added, touched = now_added, now_touched
+    sums.update(loop.results[k] for k in added)
     dependent.update(loop.results[k] for k in touched)

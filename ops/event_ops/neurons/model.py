@@ -99,8 +99,8 @@ class Model:
                     f"noise has {variable!r}, which says how long states are held; expected another"
                 )
             if variable not in taken:
-                known = ", ".join(taken) or "none"
-                raise ValueError(f"noise has {variable!r}, which no function takes; expected one of {known}")
+                names = ", ".join(taken) or "none"
+                raise ValueError(f"noise has {variable!r}, which no function takes; expected one of {names}")
         for variable in taken:
             if variable in (*RESERVED, *states, *model.before, *(DRAWN if noise else ())):
                 raise ValueError(f"{name} has a variable {variable!r}, which is the name of something else")
@@ -119,20 +119,20 @@ class Model:
     @functools.cached_property
     def taken(self) -> dict[str, bool]:
         """Return name -> whether there is no default, of all values that the functions take by name."""
-        found: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
+        needed: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
         for function in self.functions:
             for name, parameter in _named(function).items():
                 if function is self.threshold and name in self.before:
                     continue
-                found[name] = found.get(name, False) or parameter.default is parameter.empty
-        return found
+                needed[name] = needed.get(name, False) or parameter.default is parameter.empty
+        return needed
 
     @functools.cached_property
     def variables(self) -> dict[str, bool]:
         """Return name -> whether it has to be given, of all values that a step takes by name."""
         drawn = dict(self.noise)
-        given = {name: needed for name, needed in self.taken.items() if name not in drawn}
-        return given | DRAWN if drawn else given
+        taken = {name: needed for name, needed in self.taken.items() if name not in drawn}
+        return taken | DRAWN if drawn else taken
 
 
 def _checked_noise(noise: Any) -> tuple[tuple[str, str], ...]:
@@ -259,9 +259,9 @@ def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
     """Return whether a function takes `count` states by position, some maybe as *args."""
-    given = len(_positional(function))
+    positional = len(_positional(function))
     more = any(x.kind is inspect.Parameter.VAR_POSITIONAL for x in _parameters(function))
-    return given == count or (more and given < count)
+    return positional == count or (more and positional < count)
 
 
 def _named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -19,7 +19,7 @@ from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lis
 from event_ops.kernels.numba_cpu.events import flags_of
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, make_draw
-from event_ops.neurons.emit import parts_of
+from event_ops.neurons.emit import divided_step
 from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
 
@@ -85,16 +85,16 @@ def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:
     """
     numbers = [f"numbers{k}[i - begin{k}]" for k in range(drawn)]
     takes_turns = any(isinstance(x, Loop) for x in neuron.program.operations)
-    parts = parts_of(neuron, NUMBA_LOOPS, outputs, numbers)
-    shared = parts.shared_lines(NUMBA_LOOPS)
+    divided = divided_step(neuron, NUMBA_LOOPS, outputs, numbers)
+    shared = divided.shared_lines(NUMBA_LOOPS)
     if not takes_turns:
-        own = parts.own_lines(NUMBA_LOOPS)
+        neuron_lines = divided.neuron_lines(NUMBA_LOOPS)
         every = "{shared}\nfor i in range(np.uintp(low), np.uintp(high)):\n    {own}"
         if not drawn:
-            return filled(every, shared=shared, own=own)
-        rooms, block, each = [], "AT_ONCE", filled("for i in range(start, end):\n    {own}", own=own)
+            return filled(every, shared=shared, own=neuron_lines)
+        rooms, block, each = [], "AT_ONCE", filled("for i in range(start, end):\n    {own}", own=neuron_lines)
     else:
-        passes = Passes(parts.own, parts.differ, parts.loads, parts.writes, NUMBA_LOOPS)
+        passes = Passes(divided.of_neuron, divided.differ, divided.loads, divided.writes, NUMBA_LOOPS)
         rooms, block, each = passes.rooms(), f"np.uintp({passes.neurons})", passes.lines()
     draws = [
         f"begin{k} = start - draw{k}(np.uintp(first) + start, end - start, time, seed, table, numbers{k})"
@@ -128,7 +128,7 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
     each = [(1 if x.primitive in _CHEAP else _OF_A_FUNCTION, n) for x, n in walk(neuron.program.operations)]
-    cost = sum(one * times for one, times in each) + _OF_A_FUNCTION * len(noise)
+    cost = sum(operation_cost * times for operation_cost, times in each) + _OF_A_FUNCTION * len(noise)
     large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
     aliases = {k: k for k in range(neuron.positional)}
     listed = len(outs) > neuron.count

@@ -14,7 +14,7 @@ from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
-from event_ops.neurons.emit import Parts, parts_of
+from event_ops.neurons.emit import DividedStep, divided_step
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import numba_cuda_kernel
 
@@ -42,38 +42,38 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     ]
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     words = ["seed", "time", "first", "table"] if noise else []
-    parts = parts_of(neuron, NUMBA_CUDA, outputs, drawn)
-    body = [*parts.shared_lines(NUMBA_CUDA), *_lines_of_thread(parts, width_of(neuron, noise))]
+    divided = divided_step(neuron, NUMBA_CUDA, outputs, drawn)
+    body = [*divided.shared_lines(NUMBA_CUDA), *_lines_of_thread(divided, width_of(neuron, noise))]
     names = {"cuda": cuda, "math": math, "np": np, **random_functions.numbers, **_WIDE, **tables_of(neuron)}
     # Inlined, a step is the same arithmetic wherever it is called.
-    taken = [*parts.loads, *_shared_names(parts)]
-    after = f"return {tuple_of([x for _, x in parts.writes])}"
-    lines = [*body_lines(NUMBA_CUDA, (), parts.own, ()), after]
+    taken = [*divided.loads, *_shared_names(divided)]
+    after = f"return {tuple_of([x for _, x in divided.writes])}"
+    lines = [*body_lines(NUMBA_CUDA, (), divided.of_neuron, ()), after]
     step = cuda.jit(device=True, forceinline=True)(defined("step", taken, lines, **names))
     return cuda.jit(defined("neuron_step", [*arrays, *words, *outputs], body, step=step, **names))
 
 
-def _shared_names(parts: Parts) -> list[str]:
+def _shared_names(divided: DividedStep) -> list[str]:
     """Return the names of the numbers that all neurons share."""
-    results = (x.results if isinstance(x, Loop) else (x.result,) for x in parts.shared)
-    return [*parts.once, *(name for each in results for name in each)]
+    results = (x.results if isinstance(x, Loop) else (x.result,) for x in divided.shared)
+    return [*divided.once, *(name for each in results for name in each)]
 
 
-def _lines_of_thread(parts: Parts, width: int) -> list[str]:
+def _lines_of_thread(divided: DividedStep, width: int) -> list[str]:
     """Return the lines that step the neurons of one thread, by wide loads and stores where it has `width`.
 
     The last thread may have fewer, and arrays may begin anywhere: then it steps one after the other.
     """
-    shared = _shared_names(parts)
-    news = [place for place, _ in parts.writes]
-    one = [
-        f"after = step({', '.join([*parts.loads.values(), *shared])})",
+    shared = _shared_names(divided)
+    news = [place for place, _ in divided.writes]
+    single = [
+        f"after = step({', '.join([*divided.loads.values(), *shared])})",
         *(f"{place} = after[{n}]" for n, place in enumerate(news)),
     ]
     if width == 1:
-        return filled("i = cuda.grid(1)\nif i < y0.size:\n    {one}", one=one)
+        return filled("i = cuda.grid(1)\nif i < y0.size:\n    {single}", single=single)
     # Without noise each number is loaded from `array[i]`.
-    loads = {x: place.removesuffix("[i]") for x, place in parts.loads.items()}
+    loads = {x: place.removesuffix("[i]") for x, place in divided.loads.items()}
     stores = [place.removesuffix("[i]") for place in news]
     aligned = [f"is_aligned({array})" for array in dict.fromkeys([*loads.values(), *stores])]
     lanes = range(width)
@@ -93,17 +93,19 @@ if end == begin + {width} and {" and ".join(aligned)}:
     {{wide}}
 else:
     for i in range(begin, end):
-        {{one}}""",
+        {{single}}""",
         wide=wide,
-        one=one,
+        single=single,
     )
 
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Step:
     """Return the function of arrays; the states are updated in place where they are not needed again."""
-    aliases, own = {k: k for k in range(neuron.positional)}, outs[: neuron.count]
-    threads = -(-own[0].size // width_of(neuron, noise))
-    step = numba_cuda_kernel(kernel(neuron, noise), own, launch_dims=threads, input_output_aliases=aliases)
+    aliases, results = {k: k for k in range(neuron.positional)}, outs[: neuron.count]
+    threads = -(-results[0].size // width_of(neuron, noise))
+    step = numba_cuda_kernel(
+        kernel(neuron, noise), results, launch_dims=threads, input_output_aliases=aliases
+    )
 
     def call(*arrays: Any) -> Any:
         return step(*(x if x.ndim else x.reshape(1) for x in arrays))

@@ -77,8 +77,8 @@ class Passes:
         each = list(_each(self.passes))
         self._keep_in_outputs(each)
         each[-1].stores += [(y, x) for y, x in self.writes if y not in self.outputs.values()]
-        made = {name: one for one in each for name in one.made}
-        crossing = [x for one in each for x in one.read if made.get(x, one) is not one]
+        made = {name: pass_ for pass_ in each for name in pass_.made}
+        crossing = [x for pass_ in each for x in pass_.read if made.get(x, pass_) is not pass_]
         for name in dict.fromkeys([*self.same.values(), *crossing]):
             if name not in self.outputs:
                 kind = "uint8" if dtypes[name] == "bool" else dtypes[name]
@@ -96,8 +96,8 @@ class Passes:
             name = self.same.get(result)
             if name is None or name in self.outputs:
                 continue
-            first = next(k for k, one in enumerate(each) if name in (x for x, _ in one.stores))
-            if not any(inputs.get(place) in one.read for one in each[first + 1 :]):
+            first = next(k for k, pass_ in enumerate(each) if name in (x for x, _ in pass_.stores))
+            if not any(inputs.get(place) in pass_.read for pass_ in each[first + 1 :]):
                 self.outputs[name] = place
 
     def _divided(self, operations: Sequence[Operation | Loop]) -> tuple[*tuple[_Pass | _Turns, ...], _Pass]:
@@ -108,8 +108,8 @@ class Passes:
             if isinstance(operation, Operation):
                 last.operations.append(operation)
                 continue
-            shared, own, places = loop_divided(operation, self.differ, True)
-            *before, behind = self._divided(own)
+            shared, of_neuron, places = loop_divided(operation, self.differ, True)
+            *before, behind = self._divided(of_neuron)
             carried = [k for k in range(len(operation.carried)) if k not in places]
             for k in carried:
                 name = operation.carried[k]
@@ -133,27 +133,27 @@ class Passes:
         return self._lines(self.passes)
 
     def _lines(self, passes: Sequence[_Pass | _Turns]) -> list[str]:
-        each = (self._pass(one) if isinstance(one, _Pass) else self._turns(one) for one in passes)
+        each = (self._pass(pass_) if isinstance(pass_, _Pass) else self._turns(pass_) for pass_ in passes)
         return [line for lines in each for line in lines]
 
     def _turns(self, turns: _Turns) -> list[str]:
         body = [*assignments(turns.shared, self.target), *self._lines(turns.passes)]
         return loop_lines(turns.loop, body, self.target, turns.places)
 
-    def _pass(self, one: _Pass) -> list[str]:
-        made = one.made
-        reads = [name for name in one.read if name not in made]
+    def _pass(self, pass_: _Pass) -> list[str]:
+        made = pass_.made
+        reads = [name for name in pass_.read if name not in made]
         loads = [f"{name} = {self.loads[name]}" for name in reads if name in self.loads]
         loads += [
             f"{name} = {self._row(name)}{' != 0' * self._is_flag(name)}" for name in reads if self._row(name)
         ]
         stores = [(self._row(name), name) for name in made if self._row(name)]
-        stores += [(self._row(y) or y, x) for y, x in one.stores]
+        stores += [(self._row(y) or y, x) for y, x in pass_.stores]
         here = {x: self._row(x) for x in reads} | dict(self.loads)  # what stays there is not moved
         written = [f"{place} = {x}" for place, x in stores if place != here.get(x)]
         if not written:
             return []
-        body = [*loads, *assignments(one.operations, self.target), *written]
+        body = [*loads, *assignments(pass_.operations, self.target), *written]
         return ["for q in range(end - start):", "    i = start + q", *(f"    {line}" for line in body)]
 
     def _row(self, name: str) -> str:
@@ -169,11 +169,11 @@ class Passes:
 
 
 def _each(passes: Sequence[_Pass | _Turns]) -> Iterator[_Pass]:
-    for one in passes:
-        if isinstance(one, _Pass):
-            yield one
+    for pass_ in passes:
+        if isinstance(pass_, _Pass):
+            yield pass_
         else:
-            yield from _each(one.passes)
+            yield from _each(pass_.passes)
 
 
 def _dtypes(operations: Sequence[Operation | Loop]) -> Iterator[tuple[str, str]]:

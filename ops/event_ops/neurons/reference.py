@@ -20,12 +20,12 @@ def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:
     """Return the step of arrays and of seed, step, first and table behind them, which give the noise."""
 
     def call(*arrays: Any) -> Sequence[Any]:
-        *given, seed, time, first, table = arrays
+        *inputs, seed, time, first, table = arrays
         drawn = [
             numbers_of(like.size, seed, time, first, table, distribution, stream).astype(like.dtype)
             for stream, distribution in enumerate(noise)
         ]
-        return step(*given, *drawn)
+        return step(*inputs, *drawn)
 
     return call
 

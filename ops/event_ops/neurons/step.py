@@ -70,11 +70,11 @@ class NeuronStep:
             check_rank(self.model.states[0], first, 1, "one per neuron, where their spikes are listed")
         self._check_variables(variables)
         drawn, words = dict(self.model.noise), self._taken_words(variables, first.size)
-        given = [as_variable(name, x, self.model.states[0], first) for name, x in variables.items()]
-        for name, x in zip(variables, given, strict=True):
+        arrays = [as_variable(name, x, self.model.states[0], first) for name, x in variables.items()]
+        for name, x in zip(variables, arrays, strict=True):
             check_shape(name, x, (), first.shape, why="one for all, or one per neuron, as the states")
-        places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in given] + [EACH] * len(drawn)
-        flat = flattened(each, given)
+        places = [EACH] * len(each) + [EACH if x.ndim else ALL for x in arrays] + [EACH] * len(drawn)
+        flat = flattened(each, arrays)
         out = spikes_out(first, surrogate)
         listed = () if capacity is None else list_outs(first.size, capacity)
         model = self.model
@@ -114,13 +114,13 @@ class NeuronStep:
         return each
 
     def _check_variables(self, variables: dict[str, Any]) -> None:
-        known = self.model.variables
-        unknown = [name for name in variables if name not in known]
-        missing = [name for name, needed in known.items() if needed and name not in variables]
+        expected = self.model.variables
+        unknown = [name for name in variables if name not in expected]
+        missing = [name for name, needed in expected.items() if needed and name not in variables]
         if unknown or missing:
             raise TypeError(
                 f"{self!r} is given {_listed('no', missing)}{' and ' * bool(unknown and missing)}"
-                f"{_listed('the unknown', unknown)}; expected by name: {', '.join(known) or 'nothing'}"
+                f"{_listed('the unknown', unknown)}; expected by name: {', '.join(expected) or 'nothing'}"
             )
         if self.model.held is not None:
             check_positive("dt", variables["dt"])
@@ -139,8 +139,8 @@ class NeuronStep:
         )
 
 
-def _listed(what: str, names: Sequence[str]) -> str:
-    return f"{what} {', '.join(names)}" if names else ""
+def _listed(role: str, names: Sequence[str]) -> str:
+    return f"{role} {', '.join(names)}" if names else ""
 
 
 def neuron_step(

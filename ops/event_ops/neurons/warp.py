@@ -11,7 +11,7 @@ from event_ops.codegen.primitives import WARP
 from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
 from event_ops.kernels.warp.random_numbers import random_functions
-from event_ops.neurons.emit import parts_of
+from event_ops.neurons.emit import divided_step
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import warp_kernel
 
@@ -27,14 +27,14 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
         for stream, name in enumerate(noise)
     ]
     written = [f"y{k}" for k in range(states, neuron.count)]
-    parts = parts_of(neuron, WARP, [*arrays[:states], *written], drawn)
+    divided = divided_step(neuron, WARP, [*arrays[:states], *written], drawn)
     words = ["seed", "time", "first", "table"] if noise else []
     parameters = [f"{name}: Array" for name in (*arrays, *words, *written)]
     names = {"wp": wp, "Array": Array, **random_functions.numbers, **as_vectors(tables_of(neuron))}
     function = defined(
         "neuron_step",
         parameters,
-        ["i = wp.tid()", *parts.shared_lines(WARP), *parts.own_lines(WARP)],
+        ["i = wp.tid()", *divided.shared_lines(WARP), *divided.neuron_lines(WARP)],
         **names,
     )
     return wp.kernel(function, enable_backward=False, module="unique")

@@ -57,17 +57,17 @@ def applied(
     check_spikes(f"spikes_{_SIDES[axis]}", events, each[0], shape[axis], along)
     if events.dtype != bool:
         variables = _with_values(function, events, axis, variables)
-    given, places = [], [SYNAPSE] * len(each)
+    arrays_by_name, places = [], [SYNAPSE] * len(each)
     for name, value in variables.items():
         array = as_variable(name, value, "synapses", each[0])
         places.append(_place(name, array, grid, shape, axis))
-        given.append(array)
-    dtypes = [x.dtype for x in (*each, *given)]
+        arrays_by_name.append(array)
+    dtypes = [x.dtype for x in (*each, *arrays_by_name)]
     rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
     limit = (np.asarray(shape[1 - axis], structure[0].dtype),) if structure else ()
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
     static = {"rule": rule, "shape": shape, "storage": storage.name, "primitive": rule.rare}
-    arrays = *each, *structure, events, *limit, *given
+    arrays = *each, *structure, events, *limit, *arrays_by_name
     changed = (kernel or KERNELS[storage])(*arrays, outs=outs, backend=backend, **static)
     return tuple(changed) if several else changed[0]
 

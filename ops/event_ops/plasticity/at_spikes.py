@@ -162,7 +162,7 @@ def _dense(
     rule: Callable[..., Any],
     synapses: Any,
     spikes: jax.Array,
-    given: Any,
+    declared_shape: Any,
     axis: int,
     variables: dict[str, Any],
     backend: str | None,
@@ -170,6 +170,6 @@ def _dense(
     W = as_array(synapses[0] if isinstance(synapses, tuple) and synapses else synapses, "synapses")
     check_rank("synapses", W, 2, "(presynaptic, postsynaptic) neurons, where no sparse structure is given")
     shape = W.shape[0], W.shape[1]
-    if given is not None and tuple(given) != shape:
-        raise ValueError(f"shape is {given}; expected {shape}, as the synapses have it, or no shape")
+    if declared_shape is not None and tuple(declared_shape) != shape:
+        raise ValueError(f"shape is {declared_shape}; expected {shape}, as the synapses have it, or no shape")
     return applied(storage, rule, synapses, (), spikes, shape, shape, axis, variables, backend)

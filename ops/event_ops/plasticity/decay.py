@@ -85,7 +85,7 @@ def decaying(
     by_position = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     # Tuples, not lists: what can change in place would have the rule traced at each call.
     names = tuple(x.name for x in parameters if x.kind in by_position)
-    own = tuple(x.name for x in parameters if x.kind == x.KEYWORD_ONLY)
+    by_name = tuple(x.name for x in parameters if x.kind == x.KEYWORD_ONLY)
     _check(rule, names, since, taus)
     places = tuple((names.index(name), tau) for name, tau in taus.items())
 
@@ -96,7 +96,7 @@ def decaying(
         for place, tau in places:
             constant = variables[tau] if isinstance(tau, str) else tau
             states[place] = decayed(states[place], last, t, constant)
-        new = rule(*states, **{name: variables[name] for name in own})
+        new = rule(*states, **{name: variables[name] for name in by_name})
         if since:
             return new
         return (*new, t) if isinstance(new, tuple | list) else (new, t)
@@ -105,19 +105,21 @@ def decaying(
     more = TIME, *(tau for _, tau in places if isinstance(tau, str)), *at_neuron
     visited.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.POSITIONAL_ONLY) for name in (*names, *stamp)]
-        + [Parameter(name, Parameter.KEYWORD_ONLY) for name in dict.fromkeys((*own, *more))]
+        + [Parameter(name, Parameter.KEYWORD_ONLY) for name in dict.fromkeys((*by_name, *more))]
     )
     return visited
 
 
 def _check(rule: Any, names: tuple[str, ...], since: str | None, taus: dict[str, Any]) -> None:
-    given = f"the rule {getattr(rule, '__name__', rule)!r}, whose synaptic variables are {', '.join(names)}"
+    described = (
+        f"the rule {getattr(rule, '__name__', rule)!r}, whose synaptic variables are {', '.join(names)}"
+    )
     if not taus:
-        raise ValueError(f"no state of {given}, is to decay; expected a time constant: {names[0]}=20.0")
+        raise ValueError(f"no state of {described}, is to decay; expected a time constant: {names[0]}=20.0")
     for name, tau in taus.items():
         if name not in names:
             raise ValueError(
-                f"{name} is no synaptic variable of {given}; such ones are in front of `*`: "
+                f"{name} is no synaptic variable of {described}; such ones are in front of `*`: "
                 "def rule(w, c, *, ...)"
             )
         if not isinstance(tau, str | int | float):
@@ -126,4 +128,6 @@ def _check(rule: Any, names: tuple[str, ...], since: str | None, taus: dict[str,
                 f'on_pre or on_post: {name}="tau"'
             )
     if not since and _LAST in names:
-        raise ValueError(f"{given}, has one called {_LAST}, the time stamp's name; call it by another name")
+        raise ValueError(
+            f"{described}, has one called {_LAST}, the time stamp's name; call it by another name"
+        )

@@ -82,15 +82,15 @@ def _changed(
     events = at_spiking(spikes)
     active = events.astype(bool) & stored
     find = {SPIKING: at_spiking, OTHER: at_other}
-    given = (*arrays[: rule.count], *arrays[rule.count + between :])
-    found = [find[place](x) if place in find else x for x, place in zip(given, rule.places, strict=True)]
+    inputs = (*arrays[: rule.count], *arrays[rule.count + between :])
+    read = [find[place](x) if place in find else x for x, place in zip(inputs, rule.places, strict=True)]
     # Derivatives pass at active synapses alone, where 0 times what is infinite at another is not NaN.
-    said = rule.of_each(*(jnp.where(active, x, jax.lax.stop_gradient(x)) for x in found))
-    left = arrays[: rule.count] if events.dtype == bool else _left(rule, found, stored)
+    said = rule.of_each(*(jnp.where(active, x, jax.lax.stop_gradient(x)) for x in read))
+    left = arrays[: rule.count] if events.dtype == bool else _left(rule, read, stored)
     return tuple(jnp.where(active, new, old) for new, old in zip(said, left, strict=True))
 
 
-def _left(rule: Traced, found: list[jax.Array], stored: jax.Array) -> tuple[jax.Array, ...]:
+def _left(rule: Traced, at_synapses: list[jax.Array], stored: jax.Array) -> tuple[jax.Array, ...]:
     """Return the synaptic variables as they were, where float spikes, the rule's first variable, are 0.
 
     A spike could have had another value: derivatives are those of a change in proportion to it.
@@ -113,4 +113,4 @@ def _left(rule: Traced, found: list[jax.Array], stored: jax.Array) -> tuple[jax.
     def _(inputs: Any, tangents: Any) -> Any:
         return inputs[:count], tuple(jax.jvp(moved, inputs, tangents)[1])
 
-    return as_they_were(*found)
+    return as_they_were(*at_synapses)

@@ -63,7 +63,7 @@ def build(*, rule: Traced, outs: Any, storage: str, shape: tuple[int, int], **_:
         dims = arrays[spikes].shape if stored in (ROWS, COLUMNS) else shape
         flat = tuple(jax.ShapeDtypeStruct((x.size,), x.dtype) for x in outs)
         run = warp_kernel(kernel(rule, stored), flat, launch_dims=dims, in_out_argnames=changed)
-        found = run(*(x.reshape(-1) if x.ndim == 2 else x for x in arrays))
-        return tuple(x.reshape(out.shape) for x, out in zip(found, outs, strict=True))
+        results = run(*(x.reshape(-1) if x.ndim == 2 else x for x in arrays))
+        return tuple(x.reshape(out.shape) for x, out in zip(results, outs, strict=True))
 
     return call

@@ -49,13 +49,13 @@ def segment_extremum_jvp(kernel: XLACustomKernel, how: str) -> Callable[..., Any
         y = kernel(data, segment_ids, outs=outs, mode=mode, **params)
         if isinstance(tangent, ad.Zero):
             return y, None
-        known = "clip" if mode == "clip" else "drop"  # y raises for "error"
+        sum_mode = "clip" if mode == "clip" else "drop"  # y raises for "error"
 
         def sums(x: jax.Array) -> jax.Array:
             add = get_operator("segment_sum")
-            return add(x, segment_ids, outs=outs, mode=known, deterministic=False, **params)
+            return add(x, segment_ids, outs=outs, mode=sum_mode, deterministic=False, **params)
 
-        at_places = partial(values_at_places, indices=segment_ids, mode=known)
+        at_places = partial(values_at_places, indices=segment_ids, mode=sum_mode)
         empty = jnp.full_like(y, neutral(how, outs.dtype))
         return y, sums(shares(empty, data, y, at_places, sums)[1] * tangent)
 
@@ -68,13 +68,13 @@ def scatter_extremum_jvp(kernel: XLACustomKernel) -> Callable[..., Any]:
     def rule(primals: Any, tangents: Any, *, outs: Any, mode: str, **params: Any) -> tuple[Any, Any]:
         target, indices, updates = primals
         y = kernel(*primals, outs=outs, mode=mode, **params)
-        known = "clip" if mode == "clip" else "drop"  # y raises for "error"
+        sum_mode = "clip" if mode == "clip" else "drop"  # y raises for "error"
 
         def sums(x: jax.Array) -> jax.Array:
             add, zeros = get_operator("scatter_add"), jnp.zeros_like(y)
-            return add(zeros, indices, x, outs=outs, mode=known, deterministic=False, **params)
+            return add(zeros, indices, x, outs=outs, mode=sum_mode, deterministic=False, **params)
 
-        at_places = partial(values_at_places, indices=indices, mode=known, from_end=True)
+        at_places = partial(values_at_places, indices=indices, mode=sum_mode, from_end=True)
         of_target, of_updates = shares(target, updates, y, at_places, sums)
         terms = []
         if not isinstance(tangents[0], ad.Zero):

@@ -30,8 +30,8 @@ def tangents_in(kernel: XLACustomKernel, *positions: int, initial: int | None = 
 
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...], **params: Any) -> tuple[Any, Any]:
         places = positions if initial is None else (*positions, initial)
-        given = {i: tangents[i] for i in places if not isinstance(tangents[i], ad.Zero)}
-        terms = [term(i, primals, tangent, params) for i, tangent in given.items()]
+        moved = {i: tangents[i] for i in places if not isinstance(tangents[i], ad.Zero)}
+        terms = [term(i, primals, tangent, params) for i, tangent in moved.items()]
         return kernel(*primals, **params), reduce(add, terms) if terms else None
 
     return rule

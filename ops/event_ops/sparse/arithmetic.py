@@ -32,8 +32,8 @@ def apply_ufunc(A: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -
             "change the weights, A.with_data(f(A.data)), or use A.todense()"
         )
     # JAX's arrays leave operators with types that they do not know to those types; NumPy's ask here again.
-    known = (as_array(x) if isinstance(x, np.ndarray | np.generic) else x for x in inputs)
-    return _OPERATORS[ufunc](*known)
+    operands = (as_array(x) if isinstance(x, np.ndarray | np.generic) else x for x in inputs)
+    return _OPERATORS[ufunc](*operands)
 
 
 def no_array(instead: str) -> Callable[..., Never]:
@@ -50,9 +50,9 @@ def is_sparse(x: Any) -> bool:
     return hasattr(x, "todense")
 
 
-def refuse(what: str, instead: str) -> Any:
+def refuse(change: str, instead: str) -> Any:
     """Raise TypeError for an operation whose result would have another structure."""
-    raise TypeError(f"{what} would change its structure, so it is not offered; use {instead}")
+    raise TypeError(f"{change} would change its structure, so it is not offered; use {instead}")
 
 
 def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
@@ -68,7 +68,9 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
     dense = as_array(x)
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
     sizes = aligned.shape
-    if len(sizes) != 2 or any(given not in (1, size) for given, size in zip(sizes, A.shape, strict=True)):
+    if len(sizes) != 2 or any(
+        axis_size not in (1, size) for axis_size, size in zip(sizes, A.shape, strict=True)
+    ):
         raise ValueError(
             f"an operand of shape {dense.shape} does not broadcast to the shape of the matrix, {A.shape}; "
             "a product of matrices is A @ B"

@@ -112,21 +112,21 @@ class CompactCSR(Readable):
         rows, columns = self.shape
         full = f" ({self.nse / (rows * columns):.2g} of all)" if rows * columns else ""
         scales = "one scale" if self.scale.ndim == 0 else "a scale per row"
-        known = is_known(self.error) and not self.error.ndim
-        error = f"error {float(self.error):.2g}" if known and self.error else "exact"
-        error = error if known else "error not known"
+        error_known = is_known(self.error) and not self.error.ndim
+        error = f"error {float(self.error):.2g}" if error_known and self.error else "exact"
+        error = error if error_known else "error not known"
         notes = ", transposed" * self.transposed + ", planned" * (self.by_column is not None)
-        words = f"codes of {self.code_bits} bits" if self.code_bits else "words of 16 bits"
+        word_kind = f"codes of {self.code_bits} bits" if self.code_bits else "words of 16 bits"
         return (
-            f"CompactCSR({rows} x {columns}, {self.nse} entries{full}, {self.dtype}, {words}, {scales}, "
+            f"CompactCSR({rows} x {columns}, {self.nse} entries{full}, {self.dtype}, {word_kind}, {scales}, "
             f"{error}{notes})"
         )
 
     def with_scale(self, scale: ArrayLike) -> Self:
         """Return the matrix with another scale, a number for all weights or (rows,), as it is stored."""
-        given = as_array(scale_of(scale, self.dtype))
-        check_words(self.entries, self.indptr, given, self.stored_shape)
-        return self._changed(scale=given)
+        new_scale = as_array(scale_of(scale, self.dtype))
+        check_words(self.entries, self.indptr, new_scale, self.stored_shape)
+        return self._changed(scale=new_scale)
 
     def plan(self) -> Self:
         """Return the matrix with its words stored by column too, so that `A @ Events(x)` follows events.
@@ -159,8 +159,8 @@ class CompactCSR(Readable):
         ValueError without any part, for a matrix that is broken, and for one that is being traced.
         """
         compact_convert.check_known(self.entries, self.indptr)
-        found = compact_convert.balanced(self.entries, self.indptr, self.stored_shape, parts)
-        return WordsInParts(*map(jnp.asarray, found))
+        parts_found = compact_convert.balanced(self.entries, self.indptr, self.stored_shape, parts)
+        return WordsInParts(*map(jnp.asarray, parts_found))
 
     def tocsr(self) -> Any:
         """Return the matrix as a `CSR`, not read transposed; its weights are code * scale."""

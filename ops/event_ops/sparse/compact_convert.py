@@ -11,7 +11,7 @@ from event_ops.checks.csr import MEND, check_indptr
 from event_ops.checks.packed_entries import MOST_NARROW, WORD_BITS, are_narrow, equal_starts, index_bits
 from event_ops.checks.values import check_values
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
-from event_ops.sparse.convert import Parts, kept
+from event_ops.sparse.convert import Parts, spanned_entries
 from event_ops.sparse.partition import balanced_starts
 
 
@@ -59,8 +59,12 @@ def balanced(words: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tup
             (starts[:-1, None] + np.ceil(np.diff(starts)[:, None] * steps)).astype(int), columns
         )
     order, part, split = _cut(ids.astype(np.int64), ends, starts)
-    own = (ids - starts[part])[order]
-    return own.astype(np.uint16) if are_narrow(words) else words_of(own, codes[order], columns), split, starts
+    within = (ids - starts[part])[order]
+    return (
+        within.astype(np.uint16) if are_narrow(words) else words_of(within, codes[order], columns),
+        split,
+        starts,
+    )
 
 
 def _cut(ids: Any, indptr: Any, starts: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,8 +73,8 @@ def _cut(ids: Any, indptr: Any, starts: Any) -> tuple[np.ndarray, np.ndarray, np
     part = np.searchsorted(starts[1:-1], ids, side="right")
     by_part = part * rows + np.repeat(np.arange(rows), np.diff(indptr))
     order = np.argsort(by_part, kind="stable")
-    found = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(indptr.dtype)
-    return order, part, np.stack([found[k * rows :][: rows + 1] for k in range(parts)])
+    ends = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(indptr.dtype)
+    return order, part, np.stack([ends[k * rows :][: rows + 1] for k in range(parts)])
 
 
 _EXACT_BITS: Final = {"float32": 25, "float64": 32}  # of signed codes that the dtype holds exactly
@@ -117,7 +121,7 @@ def coded(A: Any, rtol: float, atol: float) -> tuple[Any, Any, Any, float]:
         if not (0 <= bound < math.inf):
             raise ValueError(f"{name} is {bound}; expected a number >= 0, the error allowed to a weight")
     each = np.broadcast_to(np.asarray(A.data), A.indices.shape)
-    data, indices, indptr, shape, _ = kept(Parts(each, A.indices, A.indptr, A.stored_shape))
+    data, indices, indptr, shape, _ = spanned_entries(Parts(each, A.indices, A.indptr, A.stored_shape))
     indices, indptr = np.asarray(indices), np.asarray(indptr)
     check_indptr(indptr, indices.size, MEND)
     check_values("indices", indices, ids_in(shape[1], "columns"), MEND)

@@ -77,7 +77,7 @@ def text_of(A: Any, *, axes: int, per: str = "") -> str:
     return f"{type(A).__name__}({rows} x {columns}, {stored}{notes})"
 
 
-def kept(parts: Parts, hint: str | None = MEND, *, free: bool = True) -> Parts:
+def spanned_entries(parts: Parts, hint: str | None = MEND, *, free: bool = True) -> Parts:
     """Return the parts without entries that indptr does not span, and without free slots, where known.
 
     A free slot has the index `columns`, which `prune` gives it; with free=False it stays. Raise ValueError,
@@ -127,15 +127,15 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
     """Convert the non-zero elements; pad them up to `nse` with zeros in the last row, column 0."""
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
-    found = int(np.count_nonzero(matrix)) if is_known(matrix) else None
-    most = found if nse is None else nse
+    count = int(np.count_nonzero(matrix)) if is_known(matrix) else None
+    most = count if nse is None else nse
     if most is None:
         raise ValueError(
             "while tracing the number of non-zeros is not known; give the most of them: "
             "CSR.from_dense(matrix, nse=...)"
         )
-    if found is not None and found > most:
-        raise ValueError(f"nse is {nse}, and {found} elements are not zero; expected room for all of them")
+    if count is not None and count > most:
+        raise ValueError(f"nse is {nse}, and {count} elements are not zero; expected room for all of them")
     row, col, data = _nonzeros(matrix, most if matrix.size else 0)
     return parts_of_coo(row, col, data, matrix.shape)
 

@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import as_array, check_countable, check_shape, is_inside, is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.kernels.reference.entries import grouped, rows_of, sums_at
-from event_ops.sparse.convert import Parts, kept, order_of
+from event_ops.sparse.convert import Parts, order_of, spanned_entries
 from event_ops.sparse.products import promoted
 
 _INT32 = np.iinfo(np.int32).max
@@ -27,7 +27,7 @@ def to_coo(A: Any, *, return_order: bool = False) -> Any:
         return_order: return `((data, (row, col)), order)`: entry k here is entry order[k] of A, so that
             `x[order]` are attributes of entries that x has in the order of A.data.
     """
-    parts = kept(Parts(A.repeated_data(), A.indices, A.indptr, A.stored_shape))
+    parts = spanned_entries(Parts(A.repeated_data(), A.indices, A.indptr, A.stored_shape))
     row = rows_of(parts.indptr, parts.indices.shape[0])
     entries = parts.data, ((parts.indices, row) if A.transposed else (row, parts.indices))
     return (entries, order_of(parts)) if return_order else entries
@@ -192,8 +192,8 @@ def add_diagonal(A: Matrix, x: ArrayLike) -> Matrix:
     if has_known_structure(A):
         row, column, k = known_coordinates(A)
         on = row == column
-        found, first = np.unique(row[on], return_index=True)
-        if found.size == n:
+        stored, first = np.unique(row[on], return_index=True)
+        if stored.size == n:
             return A.with_data(data.at[k[on][first]].add(x, unique_indices=True))
     return A + _of_diagonal(type(A), jnp.broadcast_to(x, (n,)), A.shape)
 

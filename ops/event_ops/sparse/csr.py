@@ -134,9 +134,9 @@ class CSR(Matrix):
         return (A, permutation) if return_order else A
 
     def _check_values(self) -> None:
-        given = {"indices": self.indices, "shape": self.stored_shape}
-        checkify_values("indices", self.indices, contracts.columns(given))
-        checkify_values("elements of indptr", self.indptr, contracts.ends_of("indices")(given))
+        arguments = {"indices": self.indices, "shape": self.stored_shape}
+        checkify_values("indices", self.indices, contracts.columns(arguments))
+        checkify_values("elements of indptr", self.indptr, contracts.ends_of("indices")(arguments))
 
     @overload
     @classmethod

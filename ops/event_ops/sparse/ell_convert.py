@@ -18,7 +18,7 @@ from event_ops.checks.arrays import FLOAT_WEIGHTS, check_countable, check_dtype,
 from event_ops.checks.csr import check_event_vector, check_events, readable
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr, values_at
-from event_ops.sparse.convert import Parts, kept, numbers, order_of
+from event_ops.sparse.convert import Parts, numbers, order_of, spanned_entries
 from event_ops.sparse.coordinates import outside_index
 from event_ops.sparse.events import Events
 
@@ -80,7 +80,7 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
             "the matrix is being traced, and how many entries its rows have is not known; convert it outside "
             "of jit, or keep the CSR"
         )
-    parts = kept(Parts(B.data, B.indices, B.indptr, B.shape), free=per_row is not None)
+    parts = spanned_entries(Parts(B.data, B.indices, B.indptr, B.shape), free=per_row is not None)
     data, indices, indptr, shape, _ = parts
     order = of_b[order_of(parts)]
     ends: Any = np.asarray(indptr)

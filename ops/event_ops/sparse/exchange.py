@@ -84,9 +84,9 @@ def exchange_spikes(
 
     start = jnp.asarray(message, counts.dtype)
     _, lists = jax.lax.while_loop(lambda carry: carry[0] < most, one_more, (start, lists))
-    ids, known = _by_step(lists, counts, capacity, neurons)
+    ids, listed_counts = _by_step(lists, counts, capacity, neurons)
     totals = received[:, :steps].sum(axis=0, dtype=counts.dtype)
-    return ids, totals, (totals - known).sum(dtype=counts.dtype)
+    return ids, totals, (totals - listed_counts).sum(dtype=counts.dtype)
 
 
 def _joined(lists: Any, counts: Any, start: Any, size: int) -> Any:

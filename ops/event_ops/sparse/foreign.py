@@ -13,7 +13,7 @@ from event_ops.checks.arrays import is_known, summed_in
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import KEEP, MEND, check_indptr, matrix_shape
 from event_ops.checks.values import check_values
-from event_ops.sparse.convert import Parts, kept, numbers, parts_of_coo, parts_of_dense
+from event_ops.sparse.convert import Parts, numbers, parts_of_coo, parts_of_dense, spanned_entries
 
 # Sparse modules are imported by name, when needed: with them `import event_ops` would take twice the time.
 
@@ -57,7 +57,7 @@ def _is_coo(x: Any) -> bool:
 def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
     if hasattr(matrix, "stored_shape"):  # one of ours
         B = matrix.tocsr()
-        return kept(Parts(B.data, B.indices, B.indptr, B.shape), KEEP if validate else None)
+        return spanned_entries(Parts(B.data, B.indices, B.indptr, B.shape), KEEP if validate else None)
     if hasattr(matrix, "tocsr"):
         return parts_of_scipy(matrix)
     if hasattr(matrix, "n_batch"):
@@ -70,7 +70,7 @@ def _parts_of_matrix(matrix: Any, validate: bool) -> Parts:
 
 def _parts_of_csr(A: Any, hint: str | None) -> Parts:
     B = A.tocsr()
-    return kept(Parts(B.repeated_data(), B.indices, B.indptr, B.shape), hint)
+    return spanned_entries(Parts(B.repeated_data(), B.indices, B.indptr, B.shape), hint)
 
 
 def parts_of_scipy(matrix: Any, ordered: bool = False) -> Parts:
@@ -133,7 +133,9 @@ def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
 def parts_of_bcsr(matrix: Any, validate: bool = True) -> Parts:
     """Convert a `jax.experimental.sparse.BCSR`; drop its padding if indptr is known."""
     _check_flat(matrix)
-    return kept(Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None)
+    return spanned_entries(
+        Parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape), KEEP if validate else None
+    )
 
 
 def to_bcsr(A: Any) -> Any:

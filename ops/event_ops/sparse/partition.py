@@ -39,13 +39,13 @@ class Stored:
         columns = self.shape[1]
         if not self.transposed:
             first, last = self.indptr[low], self.indptr[high]
-            kept = slice(int(first), int(last))
-            indices, indptr = self.indices[kept], self.indptr[low : high + 1] - first
+            held = slice(int(first), int(last))
+            indices, indptr = self.indices[held], self.indptr[low : high + 1] - first
         else:
-            kept = (self.indices >= low) & (self.indices < high)
-            before = np.concatenate([[0], np.cumsum(kept)]).astype(self.indptr.dtype)
-            indices, indptr = self.indices[kept] - low, before[self.indptr]
-        data = self.data[kept] if self.data.ndim else self.data
+            held = (self.indices >= low) & (self.indices < high)
+            before = np.concatenate([[0], np.cumsum(held)]).astype(self.indptr.dtype)
+            indices, indptr = self.indices[held] - low, before[self.indptr]
+        data = self.data[held] if self.data.ndim else self.data
         return Stored(
             data, indices.astype(self.indices.dtype), indptr, (high - low, columns), self.transposed
         )

@@ -44,8 +44,8 @@ def stdp_on_pre(
         ValueError: one weight for all entries, a shape that does not fit, no plan where one is needed, or
             A_minus < 0 or w_min > w_max where their values are known when traced.
     """
-    given = _stdp_variables(A, 1, {"x_post": x_post, "A_minus": A_minus, "w_min": w_min, "w_max": w_max})
-    return on_pre(A, depressed, spikes_pre, backend=backend, **given)
+    named = _stdp_variables(A, 1, {"x_post": x_post, "A_minus": A_minus, "w_min": w_min, "w_max": w_max})
+    return on_pre(A, depressed, spikes_pre, backend=backend, **named)
 
 
 def stdp_on_post(
@@ -72,17 +72,17 @@ def stdp_on_post(
     Raises:
         TypeError, ValueError: as `stdp_on_pre` does.
     """
-    given = _stdp_variables(A, 0, {"x_pre": x_pre, "A_plus": A_plus, "w_min": w_min, "w_max": w_max})
-    return on_post(A, potentiated, spikes_post, backend=backend, **given)
+    named = _stdp_variables(A, 0, {"x_pre": x_pre, "A_plus": A_plus, "w_min": w_min, "w_max": w_max})
+    return on_post(A, potentiated, spikes_post, backend=backend, **named)
 
 
-def _stdp_variables(A: Any, axis: int, given: dict[str, Any]) -> dict[str, Any]:
+def _stdp_variables(A: Any, axis: int, named: dict[str, Any]) -> dict[str, Any]:
     """Return the trace along an axis, the rate and the bounds of STDP, checked, by name and in this order."""
-    (trace, x), (rate, value), (_, low), (_, high) = given.items()
+    (trace, x), (rate, value), (_, low), (_, high) = named.items()
     checked = rate_and_bounds(_each_weight(A), rate, value, low, high)
     x = as_array(x)
     check_trace(trace, x, A.data, A.shape[axis], f"{('row', 'column')[axis]} of shape={A.shape}")
-    return dict(zip(given, (x, *checked), strict=True))
+    return dict(zip(named, (x, *checked), strict=True))
 
 
 def on_pre(

@@ -67,7 +67,7 @@ def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.
     """Return row, column and weight word of every entry, sorted by row and column."""
     table, end = gap_table(prob), shape[1]
     rows, column = np.arange(shape[0], dtype=np.uint32), np.zeros(shape[0], np.uint32)
-    found: list[tuple[Any, ...]] = [(rows[:0], column[:0], rows[:0])]
+    entries: list[tuple[Any, ...]] = [(rows[:0], column[:0], rows[:0])]
     draw = np.zeros(1, np.uint32)
     # All rows draw their next gap at once; one that has gone beyond the last column is done.
     while rows.size and end:
@@ -77,8 +77,8 @@ def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.
         inside = column < end
         rows, column, gaps, words = rows[inside], column[inside], gaps[inside], words[inside]
         there = gaps != NO_ENTRY
-        found.append((rows[there], column[there], words[there]))
+        entries.append((rows[there], column[there], words[there]))
         column, draw = column + there.astype(np.uint32), draw + np.uint32(1)
-    parts = [np.concatenate(part) for part in zip(*found, strict=True)]
-    order = np.argsort(parts[0], kind="stable")
-    return tuple(part[order] for part in parts)
+    arrays = [np.concatenate(part) for part in zip(*entries, strict=True)]
+    order = np.argsort(arrays[0], kind="stable")
+    return tuple(part[order] for part in arrays)

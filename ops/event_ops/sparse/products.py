@@ -86,18 +86,18 @@ def check_factor(x: Any, shape: tuple[int, int], *, left: bool) -> None:
         _check_sizes(x.values.shape, shape, left)
 
 
-def _check_sizes(given: tuple[int, ...], shape: tuple[int, int], left: bool) -> None:
+def _check_sizes(sizes: tuple[int, ...], shape: tuple[int, int], left: bool) -> None:
     size, other = shape if left else shape[::-1]
-    axis = -1 if left or len(given) == 1 else -2
-    if given and given[axis] == size:
+    axis = -1 if left or len(sizes) == 1 else -2
+    if sizes and sizes[axis] == size:
         return
     product, per = ("x @ A", "row") if left else ("A @ x", "column")
     expected = f"({size},) or (..., n, {size})" if left else f"({size},) or (..., {size}, n)"
-    hint = "; a product with a number is A * x" if not given else ""
-    if given and given[axis] == other:
+    hint = "; a product with a number is A * x" if not sizes else ""
+    if sizes and sizes[axis] == other:
         hint = f"; it fits {product.replace('A', 'A.T')}"
     raise ValueError(
-        f"x has shape {given}; expected {expected}, one element per {per} of A, for {product} with A of "
+        f"x has shape {sizes}; expected {expected}, one element per {per} of A, for {product} with A of "
         f"shape {shape}{hint}"
     )
 

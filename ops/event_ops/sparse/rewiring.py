@@ -93,8 +93,8 @@ def rewire(
     return _restructured(A, data, moved.reshape(A.indices.shape))
 
 
-def _flags(name: str, given: ArrayLike, A: Any) -> jax.Array:
-    flags = as_array(given)
+def _flags(name: str, value: ArrayLike, A: Any) -> jax.Array:
+    flags = as_array(value)
     check_dtype(name, flags, ("bool",))
     check_shape(name, flags, A.indices.shape, why="one flag per slot, as indices")
     return flags
@@ -103,10 +103,10 @@ def _flags(name: str, given: ArrayLike, A: Any) -> jax.Array:
 def _weights(weights: ArrayLike, A: Any) -> jax.Array:
     if not A.data.ndim:
         raise ValueError("weights are given, and data is one weight for all entries; leave weights out")
-    given = jnp.asarray(weights, A.dtype) if isinstance(weights, int | float) else as_array(weights)
-    check_same_dtype("weights", given, "data", A.data)
-    check_shape("weights", given, (), A.data.shape, why="one for all new synapses, or one per slot")
-    return given
+    new_weights = jnp.asarray(weights, A.dtype) if isinstance(weights, int | float) else as_array(weights)
+    check_same_dtype("weights", new_weights, "data", A.data)
+    check_shape("weights", new_weights, (), A.data.shape, why="one for all new synapses, or one per slot")
+    return new_weights
 
 
 def _restructured(A: Any, data: jax.Array, indices: jax.Array) -> Any:

@@ -59,10 +59,10 @@ def rows(A: Any, ids: ArrayLike, *, nse: int | None = None, return_order: bool =
                 "can be: A.rows(ids, nse=...)"
             )
         # In NumPy, which is not traced even where a function around this is.
-        indptr, given = np.asarray(B.indptr).astype(np.int64), np.asarray(ids)
+        indptr, known_ids = np.asarray(B.indptr).astype(np.int64), np.asarray(ids)
         indptr = np.where((indptr >= 0) & (indptr <= B.nse), indptr, B.nse)
         held = np.maximum(np.diff(indptr), 0)
-        nse = int(held[given[(given >= 0) & (given < held.size)]].sum())
+        nse = int(held[known_ids[(known_ids >= 0) & (known_ids < held.size)]].sum())
     total = check_room("A.rows", total, nse)
     row = rows_of(ends, nse)
     places = values_at(starts, row) + jnp.arange(nse, dtype=starts.dtype) - values_at(ends, row)

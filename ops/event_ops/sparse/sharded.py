@@ -246,8 +246,8 @@ def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
         return np.stack([block(k) for k in range(shards)[at[0]]])
 
     # Blocks have one shape, so one of this process tells that of all, which may lie elsewhere.
-    (own, *_) = sharding.addressable_devices_indices_map((shards,)).values()
-    return jax.make_array_from_callback((shards, *those(own).shape[1:]), sharding, those)
+    (own_shard, *_) = sharding.addressable_devices_indices_map((shards,)).values()
+    return jax.make_array_from_callback((shards, *those(own_shard).shape[1:]), sharding, those)
 
 
 @jax.jit
@@ -261,7 +261,7 @@ def _times(A: Sharded, x: Any) -> jax.Array:
 @jax.jit
 def _before(x: Any, A: Sharded) -> jax.Array:
     def part(x: Any, A: Sharded) -> jax.Array:
-        own = jax.tree.map(lambda block: block[0], x)
-        return jax.lax.psum(own @ A.local(), A.axis)
+        block_of_x = jax.tree.map(lambda block: block[0], x)
+        return jax.lax.psum(block_of_x @ A.local(), A.axis)
 
     return jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), P(A.axis)), out_specs=P())(x, A)

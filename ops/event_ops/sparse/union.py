@@ -35,12 +35,12 @@ def added(how: Function, A: Any, B: Any) -> Any:
         return refuse("Adding anything but a CSR to a CSR", "A.todense() + x, or A + CSR(x)")
     if A.shape != B.shape:
         raise ValueError(f"the matrices have shapes {A.shape} and {B.shape}; expected one shape")
-    known = has_known_structure(A, B)
-    if (known or (A.indices is B.indices and A.indptr is B.indptr)) and same_structure(A, B):
+    both_known = has_known_structure(A, B)
+    if (both_known or (A.indices is B.indices and A.indptr is B.indptr)) and same_structure(A, B):
         return A.with_data(how(A.data, B.data))
     if A.transposed and B.transposed:
         return added(how, A.T, B.T).T
-    if not known:
+    if not both_known:
         return _appended(how, A, B)
     both = _both(A, B)
     return of_sorted(type(A), how(*_summed(A, B, both)), both.row, both.column, A.shape)

@@ -119,8 +119,8 @@ def adex_step(
         "tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "tau_w": tau_w,
         "g_L": g_L, "C_m": C_m, "Delta_T": Delta_T, "dt": dt,
     }  # fmt: skip
-    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in, "w": w}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    named_states = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in, "w": w}
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     _check_upstroke(V_peak, V_th, Delta_T, states[0].dtype)
     variables = membrane_variables(
         states[0], g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, substeps=substeps, tau_w=tau_w, a=a, b=b,

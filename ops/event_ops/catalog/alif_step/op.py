@@ -76,9 +76,9 @@ def alif_step(
         for the threshold; Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402, for the exact step.
     """
     check_method(method)
-    given = {"V_m": V_m, "refractory": refractory, "a": a}
+    named_states = {"V_m": V_m, "refractory": refractory, "a": a}
     positive = {"tau_m": tau_m, "tau_a": tau_a, "dt": dt}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     V_m, I_syn = states[0], as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", V_m)
     variables = {

@@ -18,7 +18,7 @@ HISTORY, SCALE = 0, 3
 
 
 def _in_parts(draw: Draw, shape: Shape, nse: int, widths: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of one part after the other, and indptr with a row for each part."""
+    """Return the words part by part, and indptr with a row for each part."""
     parts = len(widths)
     drawn = [draw.words((shape[0], width), nse // parts, shape[1]) for width in widths]
     ends = np.stack([indptr + part * (nse // parts) for part, (_, indptr) in enumerate(drawn)])

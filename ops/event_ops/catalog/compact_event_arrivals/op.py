@@ -93,9 +93,9 @@ def compact_event_arrivals(
     scale, shape = scale_of(scale, history.dtype), matrix_shape(shape)
     indptr = reshaped(indptr, (1, indptr.size)) if indptr.ndim == 1 else indptr
     slot = checked_slot_of(history, scale, shape[0], slot, encoding, "scale")
-    given, columns = None if starts is None else as_array(starts, "starts"), shape[1]
-    check_parts(entries, indptr, scale, given, shape, history.shape[0])
-    edges = equal_starts(columns, len(indptr)) if given is None else ascending(given, columns)
+    starts_array, columns = None if starts is None else as_array(starts, "starts"), shape[1]
+    check_parts(entries, indptr, scale, starts_array, shape, history.shape[0])
+    edges = equal_starts(columns, len(indptr)) if starts_array is None else ascending(starts_array, columns)
     outs = jax.ShapeDtypeStruct((columns,), scale.dtype)
     history = readable(history, encoding, outs.dtype)
     first = initial_sums(initial, outs, "scale", scale)

@@ -79,7 +79,7 @@ def csr_event_deliver(
         TypeError: a dtype that is not taken, or that does not fit that of buffer.
         ValueError: a shape that does not fit, or a delay that is out of range where it is known when traced.
     """
-    given = delays
+    as_given = delays
     buffer, indices, indptr, delays = map(as_input, (buffer, indices, indptr, delays))
     spikes = as_input(spikes)
     check_dtype("buffer", buffer, FLOATS)
@@ -92,7 +92,7 @@ def csr_event_deliver(
     slot = _checked_slot(buffer, slot, shape)
     check_dtype("delays", delays, INTEGERS)
     check_shape("delays", delays, indices.shape, (), why="one per entry, as many as indices, or one for all")
-    check_delays(given, buffer.shape[0])
+    check_delays(as_given, buffer.shape[0])
     outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     return kernel(buffer, data, indices, indptr, delays, spikes, slot, outs=outs, backend=backend, **static)

@@ -96,8 +96,8 @@ def _transpose(
         sums = kernel(jnp.ones((), ct.dtype), *structure, v, outs=outs, **params)
         return [of_one_weight(ct, sums), None, None, None]
     # Of potentials relative to their mean, so that the difference of two products keeps its digits.
-    known = jnp.isfinite(v)
-    beside = v - jnp.sum(v, where=known) / jnp.maximum(jnp.sum(known), 1).astype(v.dtype)
+    finite = jnp.isfinite(v)
+    beside = v - jnp.sum(v, where=finite) / jnp.maximum(jnp.sum(finite), 1).astype(v.dtype)
     by_row, by_column = (jnp.stack(x, axis=1) for x in ((ct, -ct * beside), (beside, jnp.ones_like(v))))
     back = jax.ShapeDtypeStruct(data.aval.shape, data.aval.dtype)
     return [get_operator("csr_sddmm")(*structure, by_row, by_column, outs=back, **params), None, None, None]

@@ -81,11 +81,13 @@ def csr_rewire(
     check_structure(indices, indptr, shape)
     check_dtype("rewired", rewired, ("bool",))
     check_shape("rewired", rewired, indices.shape, why="one flag per slot, as many as indices")
-    words, given = _chosen(seed, step, targets, indices)
+    words, new_columns = _chosen(seed, step, targets, indices)
     static = {"autapses": bool(allow_autapses), "multapses": bool(allow_multapses)}
     outs = jax.ShapeDtypeStruct(indices.shape, indices.dtype)
     columns = in_dtype(shape[1], np.uint32)
-    return kernel(indices, indptr, rewired, *words, columns, given, outs=outs, backend=backend, **static)
+    return kernel(
+        indices, indptr, rewired, *words, columns, new_columns, outs=outs, backend=backend, **static
+    )
 
 
 def _chosen(seed: Any, step: Any, targets: Any, indices: jax.Array) -> tuple[Any, Any]:

@@ -109,9 +109,9 @@ def hh_cond_exp_step(
     """
     count = check_count("substeps", substeps)
     positive = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "g_L": g_L, "C_m": C_m, "dt": dt}
-    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
-    given |= {"Act_m": Act_m, "Inact_h": Inact_h, "Act_n": Act_n}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    named_states = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
+    named_states |= {"Act_m": Act_m, "Inact_h": Inact_h, "Act_n": Act_n}
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     variables = membrane_variables(
         states[0], g_L=g_L, E_L=E_L, I_e=I_e, C_m=C_m, dt=dt, substeps=count, E_Na=E_Na, g_Na=g_Na, E_K=E_K,
         g_K=g_K, E_ex=E_ex, E_in=E_in, V_T=V_T, t_ref=t_ref,

@@ -80,8 +80,8 @@ def izhikevich_step(
         V >= V_th, and that, without it, what arrives acts as I_syn and not as a jump.
     """
     check_method(method, ("euler", "published"))
-    given = {"V_m": V_m, "U_m": U_m}
-    states = checked_state(given, positive={"dt": dt}, surrogate=surrogate)
+    named_states = {"V_m": V_m, "U_m": U_m}
+    states = checked_state(named_states, positive={"dt": dt}, surrogate=surrogate)
     I_syn = as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", states[0])
     variables = each_per_neuron(states[0], I_syn=I_syn, a=a, b=b, c=c, d=d, dt=dt, V_th=V_th, jump=jump)

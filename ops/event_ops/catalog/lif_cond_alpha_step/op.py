@@ -83,9 +83,9 @@ def lif_cond_alpha_step(
         a tolerance: what is said of ``iaf_cond_exp`` at `lif_cond_exp_step` holds for it, too.
     """
     positive = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "g_L": g_L, "C_m": C_m, "dt": dt}
-    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
-    given |= {"dg_ex": dg_ex, "dg_in": dg_in}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    named_states = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
+    named_states |= {"dg_ex": dg_ex, "dg_in": dg_in}
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     variables = membrane_variables(
         states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, I_e=I_e,
         V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt,

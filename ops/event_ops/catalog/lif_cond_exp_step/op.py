@@ -91,8 +91,8 @@ def lif_cond_exp_step(
         spikes where V >= V_th, and is at V_reset while it is held, where V_m is left as it is here.
     """
     positive = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "g_L": g_L, "C_m": C_m, "dt": dt}
-    given = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    named_states = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     variables = membrane_variables(
         states[0], E_L=E_L, g_L=g_L, C_m=C_m, E_ex=E_ex, E_in=E_in, I_e=I_e,
         V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt,

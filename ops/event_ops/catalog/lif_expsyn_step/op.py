@@ -86,8 +86,8 @@ def lif_expsyn_step(
         V >= V_th, with one current for both signs.
     """
     positive = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
-    given = {"V_m": V_m, "refractory": refractory, "I_syn": I_syn}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    named_states = {"V_m": V_m, "refractory": refractory, "I_syn": I_syn}
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     V_m = states[0]
     decay = per_neuron("tau_m or dt", decay_factor(tau_m, dt, V_m.dtype), V_m)
     decay_syn = per_neuron("tau_syn or dt", decay_factor(tau_syn, dt, V_m.dtype), V_m)

@@ -80,9 +80,9 @@ def lif_step(
     Source: Rotter and Diesmann (1999), Biol. Cybern. 81, 381-402, for the exact step.
     """
     check_method(method)
-    given = {"V_m": V_m, "refractory": refractory}
+    named_states = {"V_m": V_m, "refractory": refractory}
     positive = {"tau_m": tau_m, "dt": dt}
-    states = checked_state(given, positive=positive, t_ref=t_ref, surrogate=surrogate)
+    states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
     V_m, I_syn = states[0], as_input(I_syn)
     check_same_dtype("I_syn", I_syn, "V_m", V_m)
     variables = {

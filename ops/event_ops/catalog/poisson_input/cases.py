@@ -38,8 +38,8 @@ def _random(
     mean = np.resize(np.asarray(means, np.float32 if data else float), size) if np.ndim(means) else means
     more: dict[str, Any] = {"initial": draw.numbers(size)} if initial else {}
     more |= {"first": np.int32(block)} if block else {}
-    given = jnp.asarray(mean, np.float32) if data else mean
-    return (weight, np.uint32(77), np.int32(step)), {"mean": given} | more
+    mean = jnp.asarray(mean, np.float32) if data else mean
+    return (weight, np.uint32(77), np.int32(step)), {"mean": mean} | more
 
 
 CASES = (

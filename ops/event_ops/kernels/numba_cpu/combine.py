@@ -1,4 +1,4 @@
-"""What a value and another one that arrives become: their sum, maximum, minimum or product."""
+"""Combinations of a value with one that arrives: their sum, maximum, minimum or product."""
 
 from typing import Any
 

@@ -76,7 +76,7 @@ def SCATTER(large: bool) -> Any:
 
 @njit
 def add_block(entries: Any, indptr: Any, scale: Any, events: Any, ids: Any, y: Any, block: int) -> None:
-    """y = what the words of a block of the columns add to them, over the listed rows."""
+    """y = the sum of the words of the listed rows, in the columns of a block."""
     block_sums, bits = columns_of(y, block, indptr.shape[0]), column_bits(entries, y.size)
     clear(block_sums)
     add_rows_of_words(entries, indptr[block], scale, events, ids, np.uintp(1), block_sums, bits)

@@ -82,7 +82,7 @@ def dot_four_rows(weights: Any, values: Any, y: Any, i: Any) -> None:
 
 @njit(fastmath=REORDER)
 def dot_rows(weights: Any, values: Any, ids: Any, y: Any, low: int, high: int) -> None:
-    """y[i] = row i * values for the rows from `low` to `high`; `ids` are those of the values not 0."""
+    """y[i] = row i * values for the rows from `low` to `high`; `ids` are the places of values not 0."""
     start, end = np.uintp(low), np.uintp(high)
     if ids.size * PICK_COST < values.size:
         pick_columns(weights, values, ids, y, start, end)

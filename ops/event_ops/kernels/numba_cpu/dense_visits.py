@@ -14,7 +14,7 @@ from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
 
 @by_type
 def laid_flat(values: Any) -> Any:
-    """Return what `hoist` does, of a matrix its elements row by row."""
+    """Return the elements of a matrix row by row; of anything else the result of `hoist`."""
     if is_array(values) and values.ndim == 2:
         return lambda values: values.reshape(-1)
     return lambda values: hoist(values)

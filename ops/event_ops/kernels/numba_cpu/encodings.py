@@ -38,7 +38,7 @@ def list_part(flags: Any, first: Any, ids: Any) -> Any:
 
 @njit
 def joined(lists: Any, lengths: Any, spike_ids: Any) -> Any:
-    """Write the first lengths[part] ids of every list one after the other; return how many there are."""
+    """Write the first lengths[part] ids of every list, list by list; return how many there are."""
     count = np.uintp(0)
     for part in range(lengths.size):
         room = np.uintp(spike_ids.size) - min(count, np.uintp(spike_ids.size))
@@ -50,7 +50,7 @@ def joined(lists: Any, lengths: Any, spike_ids: Any) -> Any:
 
 @njit
 def finish(count: Any, size: Any, spike_ids: Any, num_spikes: Any) -> None:
-    """Write what is behind the ids, and how many spikes were found."""
+    """Write the padding behind the first `count` ids, and the number of spikes."""
     for position in range(count, np.uintp(spike_ids.size)):
         spike_ids[position] = size
     num_spikes[()] = count

@@ -29,7 +29,7 @@ REORDER = {*CONTRACT, "reassoc", "nsz"}
 
 
 def one_and_all(make: Callable[[bool], Callable[..., Any]]) -> tuple[Any, Any]:
-    """Return two kernels of what `make` returns for False and True: for one thread, and for all.
+    """Return the kernels of make(False), for one thread, and of make(True), for all.
 
     The second is inlined where another kernel calls it, since only the parallel regions of a kernel itself
     run without the GIL.
@@ -97,7 +97,7 @@ def _num_threads() -> Any:
 
 
 def take_chunks_of(size: int) -> None:
-    """Have the next parallel loops take chunks of so many turns; 0: one share for each thread.
+    """Have the next parallel loops take chunks of `size` turns; 0: one share for each thread.
 
     `numba.parallel_chunksize` does so for a block, but a kernel with that block cannot be inlined.
     """

@@ -38,7 +38,7 @@ def _floats() -> Any:
 
 
 def _numbers(distribution: str) -> Callable[..., None]:
-    """Return what the instruction of a distribution does, in Python."""
+    """Return the function of Python that an instruction stands for, by its distribution."""
 
     def write(counter: Any, time: Any, key: Any, table: Any, numbers: Any, k: Any) -> None:
         counters = (int(counter) + np.arange(noise.BLOCK)).astype(np.uint32)

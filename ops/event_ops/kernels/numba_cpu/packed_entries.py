@@ -49,7 +49,7 @@ def mask_of(bits: Any) -> Any:
 
 @by_type
 def column_bits(words: Any, columns: Any) -> Any:
-    """Return how many bits of such words hold a column."""
+    """Return how many bits of a word hold a column, by the dtype of words."""
     if dtype_of(words) == np.uint16:
         return lambda words, columns: np.uint32(NARROW_BITS)
     return lambda words, columns: bits_for(columns)
@@ -226,7 +226,7 @@ def scatter_words(words: Any, indptr: Any, scale: Any, v: Any, y: Any, low: int,
 
 @njit
 def filled_rows(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each: Any, like: Any) -> Any:
-    """Return where those of the rows `ids` begin and end that hold words, and scale * event of each.
+    """Return where the rows `ids` begin and end, without empty ones, and scale * event of each.
 
     `each` rows have a scale together; values are of the dtype of `like`.
     """
@@ -246,7 +246,7 @@ def filled_rows(words: Any, indptr: Any, scale: Any, events: Any, ids: Any, each
 
 @njit
 def prefetch_words(words: Any, begin: Any, end: Any) -> None:
-    """Ask for the words of a row, as far as the processor does not find those that follow by itself."""
+    """Ask for the first words of a row: the processor finds all further ones by itself."""
     prefetch_range(words, begin, min(end, begin + ENTRIES_AHEAD))
     prefetch(words, min(end, begin + ENTRIES_AHEAD) - np.uintp(1))  # a row begins anywhere in a cache line
 

@@ -13,7 +13,7 @@ FLAGS: Final = np.uintp(64)
 
 
 def _flags_of(width: int) -> Any:
-    """Return the LLVM type of 64 integers of so many bits."""
+    """Return the LLVM type of 64 integers of `width` bits."""
     return ir.VectorType(ir.IntType(width), int(FLAGS))
 
 

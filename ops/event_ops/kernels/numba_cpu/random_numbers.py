@@ -37,7 +37,7 @@ class Normal(NamedTuple):
 
 @by_type
 def parameters(weight: Any) -> Any:
-    """Return what `weight_of` reads: a number for a 0-d array, a Uniform for a vector, else a Normal."""
+    """Return the parameters of `weight_of`: a number of a 0-d array, a Uniform of a vector, else a Normal."""
     if not is_array(weight):  # inside prange Numba has turned a 0-d array into its value
         return lambda weight: weight
     if weight.ndim == 0:

@@ -75,7 +75,7 @@ def combine_at(y: Any, j: Any, updates: Any, k: Any, combine: Any) -> Any:
 # Inlined: as an argument, a function is an address, which keeps a kernel out of the cache on disk.
 @njit(forceinline=True)
 def scatter(y: Any, indices: Any, updates: Any, low: int, high: int, place: Any, combine: Any) -> None:
-    """Combine the updates from `low` to `high` with what is at the places of their indices."""
+    """Combine the updates from `low` to `high` with the values at the places of their indices."""
     hoisted = hoist(updates)
     size = np.uintp(y.shape[0])
     for k in range(np.uintp(low), np.uintp(high)):
@@ -87,7 +87,7 @@ def scatter(y: Any, indices: Any, updates: Any, low: int, high: int, place: Any,
 # Inlined, since only the parallel regions of a kernel itself are entered without the GIL.
 @njit(inline="always")
 def scatter_parallel(y: Any, indices: Any, updates: Any, place: Any, combine: Any, neutral: Any) -> None:
-    """`scatter` of all updates on all threads, each into an array of its own that begins as `neutral`."""
+    """`scatter` of all updates on all threads, each into a private array that begins as `neutral`."""
     parts = parts_for(indices.size, y.shape[0])
     spare = np.empty((parts - 1, *y.shape), y.dtype)
     for part in prange(parts):

@@ -81,7 +81,7 @@ def _gathered(values: Any, indices: Any, k: Any, width: Any) -> Any:
 
 @instruction(_gathered)
 def gathered(context: Any, values: Any, indices: Any, k: Any, width: Any) -> Any:
-    """Return what `width` indices from place k on point at in `values`, loaded one by one; unchecked."""
+    """Return the elements of `values` at `width` indices from place k on, loaded one by one; unchecked."""
     lanes = Lanes(values.dtype, width.literal_value)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

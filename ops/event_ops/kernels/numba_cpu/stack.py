@@ -1,4 +1,4 @@
-"""Arrays in the memory of a call, of which LLVM knows that no other array shares it.
+"""Arrays in the memory of a call, of which LLVM knows that no array overlaps them.
 
 A loop that adds to an array which is an output vectorises behind comparisons of its address with all that it
 reads, at every turn of the loop around it; one that adds to such an array needs none.

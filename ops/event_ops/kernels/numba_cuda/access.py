@@ -1,4 +1,4 @@
-"""Reading what nobody has checked: parameters, positions, events in every encoding, slots, entries' rows.
+"""Reading unchecked values: parameters, positions, events in every encoding, slots, entries' rows.
 
 A position that is known to be inside of an array is an np.uint64 there: of a signed one Numba asks each time
 whether it counts from the end.

@@ -43,7 +43,7 @@ def by_atomics(how: str, mode: str, from_end: bool, ascending: bool) -> Callable
 
 @cuda.jit
 def multiply_in_order(target: Any, updates: Any, starts: Any, permutation: Any, y: Any) -> None:
-    """y = target times the updates of each place, those from starts[i] to starts[i + 1] once permuted."""
+    """y = target times the updates of each place i: once permuted, from starts[i] to starts[i + 1]."""
     at = cuda.grid(1)
     if at < y.size:
         i, c = at // y.shape[1], at % y.shape[1]

@@ -50,7 +50,7 @@ def pack_and_count(spikes: Any, words: Any, counts: Any, words_of_part: int) -> 
 def store_ids(
     words: Any, counts: Any, size: int, words_of_part: int, spike_ids: Any, num_spikes: Any
 ) -> None:
-    """Write the ids of a warp's part behind those of the parts before it."""
+    """Write the ids of a warp's part behind the ids of all parts before it."""
     of_warp = cuda.shared.array(WARPS, numba.int32)
     part, lane, first_part = cuda.grid(1) // WARP, cuda.laneid, cuda.blockIdx.x * WARPS
     before, total = np.int32(0), np.int32(0)

@@ -105,5 +105,5 @@ def deliver_recent(
     (_, parts), span, least = Delivery.of(history.size, rows, entries.size)
     across = blocks_of(length, span)
     kernel = make_recent_delivery(least, ENCODINGS.get(np.dtype(history.dtype), of_value), add_row)
-    words = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
-    kernel[(slots * across, parts), BLOCK, stream](*words, np.int32(across), np.int32(span), y)
+    inputs = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
+    kernel[(slots * across, parts), BLOCK, stream](*inputs, np.int32(across), np.int32(span), y)

@@ -31,10 +31,10 @@ def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Calla
     """Return the function of arrays that adds numbers of a distribution."""
 
     def call(scale: Any, *rest: Any) -> Any:
-        kernel, *words, base = make_kernel(distribution, stream), *rest
+        kernel, *scalars, base = make_kernel(distribution, stream), *rest
         aliases = {5: 0} if base.ndim else {}
         run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases=aliases)
-        return run(scale.reshape(-1), *words, base.reshape(-1))
+        return run(scale.reshape(-1), *scalars, base.reshape(-1))
 
     return call
 

@@ -32,7 +32,7 @@ def one_for(_word: Any, _bits: Any) -> Any:
 
 
 def code_of(words: Any) -> Any:
-    """Return the device function for the codes of such words."""
+    """Return the device function for the codes of words of this dtype."""
     return one_for if are_narrow(words) else code_in
 
 
@@ -50,7 +50,7 @@ def narrow_bits(_columns: Any) -> Any:
 
 @cache
 def make_add_row(bits_for: Any, code_in: Any) -> Any:
-    """Return what adds a row of words, of which these tell the bits and the codes."""
+    """Return the device function that adds a row of words, given the functions for bits and codes."""
 
     @cuda.jit(device=True)
     def add_row(
@@ -73,7 +73,7 @@ def make_add_row(bits_for: Any, code_in: Any) -> Any:
 
 
 def add_row_of(words: Any) -> Any:
-    """Return what adds a row of such words, for `deliver_recent`."""
+    """Return the device function that adds a row of words of this dtype, for `deliver_recent`."""
     return make_add_row(narrow_bits if are_narrow(words) else bits_for, code_of(words))
 
 

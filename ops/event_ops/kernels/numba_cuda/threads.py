@@ -1,4 +1,4 @@
-"""Threads of a GPU: how many are launched, and what those of a warp or a block find out together."""
+"""Threads of a GPU: how many are launched, and what a warp or a block finds out together."""
 
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ ROOMY = BLOCK, 5  # leaves 48
 
 
 def blocks_of(threads: int, block: int = BLOCK) -> int:
-    """Return how many blocks hold so many threads."""
+    """Return how many blocks hold `threads` threads."""
     return -(-threads // block)
 
 
@@ -69,7 +69,7 @@ def rank_in(lanes: Any) -> Any:
 
 @cuda.jit(device=True)
 def sum_up_to(value: Any) -> Any:
-    """Return the sum of a 32-bit integer over this lane and those before it; all lanes call it."""
+    """Return the sum of a 32-bit integer over all lanes up to this one; all lanes call it."""
     total, offset = np.int32(value), 1
     while offset < WARP:
         before = cuda.shfl_up_sync(FULL, total, offset)

@@ -33,7 +33,7 @@ def width_of(columns: int) -> int:
 
 @cache
 def tiles_of(width: int) -> Any:
-    """Return the device function that gives the number of tiles for so many columns."""
+    """Return the device function that gives the number of tiles of all columns."""
     return cuda.jit(device=True)(lambda columns: (columns + width - 1) // width)
 
 

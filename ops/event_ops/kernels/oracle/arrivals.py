@@ -1,4 +1,4 @@
-"""Arrivals through synapses, one entry after the other."""
+"""Arrivals through synapses, entry by entry."""
 
 import numpy as np
 

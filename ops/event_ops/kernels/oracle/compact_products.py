@@ -1,4 +1,4 @@
-"""Products with a matrix of words, one entry after the other."""
+"""Products with a matrix of words, entry by entry."""
 
 import numpy as np
 

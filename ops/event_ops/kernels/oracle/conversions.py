@@ -1,4 +1,4 @@
-"""CSR matrices as CSC and as dense arrays, one entry after the other."""
+"""CSR matrices as CSC and as dense arrays, entry by entry."""
 
 import numpy as np
 

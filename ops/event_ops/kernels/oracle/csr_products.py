@@ -1,4 +1,4 @@
-"""Products with a CSR matrix, one entry after the other."""
+"""Products with a CSR matrix, entry by entry."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Products of a dense matrix with events, one event after the other."""
+"""Products of a dense matrix with events, event by event."""
 
 import numpy as np
 

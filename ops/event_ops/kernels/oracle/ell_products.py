@@ -1,4 +1,4 @@
-"""Products of an ELLPACK matrix, one entry after the other."""
+"""Products of an ELLPACK matrix, entry by entry."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def ell_event_matvec(data, indices, events, *, shape, transpose=False):
 
 
 def entries(weights, indices, shape, transpose):
-    """Yield what each entry adds to, what it reads, and its weight; columns out of range are padding."""
+    """Yield where each entry adds, where it reads, and its weight; columns out of range are padding."""
     for i in range(shape[0]):
         for weight, j in zip(weights[i], indices[i].tolist(), strict=True):
             if 0 <= j < shape[1]:

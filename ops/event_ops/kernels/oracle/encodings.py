@@ -1,4 +1,4 @@
-"""Encodings of events, one event after the other."""
+"""Encodings of events, event by event."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def unpack_events(words, n):
 
 
 def spike_compact(spikes, *, capacity=None):
-    found = [i for i, spike in enumerate(spikes) if spike]
+    ids = [i for i, spike in enumerate(spikes) if spike]
     capacity = len(spikes) if capacity is None else capacity
     padding = [len(spikes)] * capacity
-    return np.array((found + padding)[:capacity], np.int32), np.int32(len(found))
+    return np.array((ids + padding)[:capacity], np.int32), np.int32(len(ids))

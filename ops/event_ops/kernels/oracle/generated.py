@@ -1,4 +1,4 @@
-"""Entries of the matrices that are generated: in Python's integers, one draw after the other."""
+"""Entries of the matrices that are generated: in Python's integers, draw by draw."""
 
 import math
 
@@ -53,9 +53,9 @@ def entries(weight, seed, prob, shape, distribution):
     ]
 
 
-def product(found, v, shape, transpose):
+def product(entries, v, shape, transpose):
     y = np.zeros(shape[1] if transpose else shape[0])
-    for i, j, weight in found:
+    for i, j, weight in entries:
         target, source = (j, i) if transpose else (i, j)
         y[target] += weight * float(v[source])
     return y

@@ -1,4 +1,4 @@
-"""Random numbers of neurons: in Python's numbers, one neuron after the other."""
+"""Random numbers of neurons: in Python's numbers, neuron by neuron."""
 
 import math
 from statistics import NormalDist

@@ -1,4 +1,4 @@
-"""Products with a generated matrix, one entry after the other."""
+"""Products with a generated matrix, entry by entry."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from event_ops.kernels.oracle.generated import entries, product
 
 def procedural_matmat(weight, seed, B, *, prob, shape, distribution="constant", transpose=False, hides=False):
     """`hides`: a 0 in B is a silent event, which hides the weights that it meets."""
-    found, columns = entries(weight, seed, prob, shape, distribution), B.reshape(len(B), *B.shape[1:] or (1,))
+    drawn, columns = entries(weight, seed, prob, shape, distribution), B.reshape(len(B), *B.shape[1:] or (1,))
     Y = np.zeros((shape[1] if transpose else shape[0], columns.shape[1]))
     for c, column in enumerate(columns.T):
-        met = [(i, j, w) for i, j, w in found if not hides or column[i if transpose else j]]
+        met = [(i, j, w) for i, j, w in drawn if not hides or column[i if transpose else j]]
         Y[:, c] = product(met, column, shape, transpose)
     return Y.reshape(len(Y), *B.shape[1:])
 

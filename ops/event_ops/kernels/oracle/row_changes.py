@@ -1,4 +1,4 @@
-"""Changes of the rows of a CSR matrix, one row after the other."""
+"""Changes of the rows of a CSR matrix, row by row."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Pair-based STDP, one weight after the other."""
+"""Pair-based STDP, weight by weight."""
 
 import numpy as np
 
@@ -21,6 +21,6 @@ def stdp_on_pre(w, indices, indptr, spikes_pre, x_post, *, shape, A_minus, w_min
 
 
 def stdp_on_post(w, rows, indptr, permutation, spikes_post, x_pre, *, shape, A_plus, w_min, w_max):
-    found = csr_entries(rows, indptr, shape[::-1])
-    entries = [(j, i, int(permutation[p])) for j, i, p in found if 0 <= int(permutation[p]) < len(w)]
+    by_column = csr_entries(rows, indptr, shape[::-1])
+    entries = [(j, i, int(permutation[p])) for j, i, p in by_column if 0 <= int(permutation[p]) < len(w)]
     return _changed(w, entries, spikes_post, x_pre, A_plus, w_min, w_max)

@@ -46,8 +46,8 @@ def arrivals(
         total = jnp.zeros(columns, dtype)
         for part in range(parts):
             sums = product(Part(entries, indptr[part], scales, events, size))
-            own = (starts[part] <= targets) & (targets < starts[part + 1])
-            total = jnp.where(own, jnp.roll(sums, starts[part]), total)
+            in_part = (starts[part] <= targets) & (targets < starts[part + 1])
+            total = jnp.where(in_part, jnp.roll(sums, starts[part]), total)
         return initial + total
 
     return compact_event_arrivals

@@ -83,8 +83,8 @@ def csr_sddmm(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
         rows = rows_of(indptr, indices.shape[0])
         terms = _product(values_at(X, rows), values_at(Y, indices))
         sums = terms.sum(axis=1, dtype=terms.dtype) if terms.ndim == 2 else terms
-        known = (is_inside(rows, shape[0])) & (is_inside(indices, shape[1]))
-        return jnp.where(known, sums, 0)
+        stored = (is_inside(rows, shape[0])) & (is_inside(indices, shape[1]))
+        return jnp.where(stored, sums, 0)
 
     return sddmm
 

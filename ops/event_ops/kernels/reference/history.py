@@ -25,11 +25,13 @@ def checked_slot_of(
 ) -> jax.Array:
     """Return `slot` as an array; raise unless `history` has the events of `rows` neurons for each slot."""
     check_encoded("history", history, encoding)
-    width, what = _WIDTHS[encoding](rows)
-    check_rank("history", history, 2, f"(slots, {width}), the {what} of {rows} neurons in each of the steps")
+    width, content = _WIDTHS[encoding](rows)
+    check_rank(
+        "history", history, 2, f"(slots, {width}), the {content} of {rows} neurons in each of the steps"
+    )
     array = checked_slot("history", history, slot)
     if encoding != "ids":
-        why = f"slots, and the {what} of {rows} neurons"
+        why = f"slots, and the {content} of {rows} neurons"
         check_shape("history", history, (history.shape[0], width), why=why)
     if history.dtype in FLOATS:
         check_factor_dtype("history", history, data_name, data)

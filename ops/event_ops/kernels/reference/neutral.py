@@ -1,4 +1,4 @@
-"""What a reduction begins with: the value that changes no other one."""
+"""The value that a reduction begins with: it changes none that it is combined with."""
 
 from typing import Any
 

@@ -38,19 +38,24 @@ def in_rows(words: Any, indptr: Any, shape: tuple[int, int]) -> InRows:
     Entries that no row holds are in front of the first or behind the last.
     """
     rows, columns = shape
-    codes, own = codes_in(words, columns), columns_in(words, columns)
+    codes, within = codes_in(words, columns), columns_in(words, columns)
     if indptr.ndim == 1:
-        return InRows(codes, own, indptr)
+        return InRows(codes, within, indptr)
     starts = jnp.asarray(equal_starts(columns, len(indptr)))
-    found = rows_of(indptr.reshape(-1), words.size)
-    part, row = jnp.maximum(found, 0) // (rows + 1), jnp.where(found < 0, -1, found % (rows + 1))
+    row_in_parts = rows_of(indptr.reshape(-1), words.size)
+    part, row = (
+        jnp.maximum(row_in_parts, 0) // (rows + 1),
+        jnp.where(row_in_parts < 0, -1, row_in_parts % (rows + 1)),
+    )
     part = jnp.minimum(part, len(indptr) - 1)
     ids = jnp.where(
-        own < jnp.diff(starts)[part].astype(own.dtype), own + starts[part].astype(own.dtype), columns
+        within < jnp.diff(starts)[part].astype(within.dtype),
+        within + starts[part].astype(within.dtype),
+        columns,
     )
     order = jnp.argsort(row, stable=True)
     ends = jnp.searchsorted(row[order], jnp.arange(rows + 1, dtype=row.dtype)).astype(indptr.dtype)
-    return InRows(codes, ids.astype(own.dtype)[order], ends)
+    return InRows(codes, ids.astype(within.dtype)[order], ends)
 
 
 def scaled(scale: jax.Array, x: jax.Array) -> jax.Array:
@@ -89,10 +94,10 @@ def by_parts(
     def call(words: jax.Array, indptr: jax.Array, scale: jax.Array, x: jax.Array) -> jax.Array:
         if indptr.ndim == 1:
             return product(words, indptr, scale, x, shape)
-        starts, found = equal_starts(columns, len(indptr)).tolist(), []
+        starts, products = equal_starts(columns, len(indptr)).tolist(), []
         for low, high, ends in zip(starts, starts[1:], indptr, strict=False):
-            own = x if transpose else x[low:high]
-            found.append(product(words, ends, scale, own, (rows, high - low)))
-        return jnp.concatenate(found) if transpose else sum(found[1:], found[0])
+            x_of_part = x if transpose else x[low:high]
+            products.append(product(words, ends, scale, x_of_part, (rows, high - low)))
+        return jnp.concatenate(products) if transpose else sum(products[1:], products[0])
 
     return call

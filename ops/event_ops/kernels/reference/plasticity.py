@@ -44,9 +44,9 @@ def rate_and_bounds(
     Raises ValueError for another shape, or where known values are < 0 or the wrong way round.
     """
     check_positive(name, rate, zero=True)
-    given = {name: rate, "w_min": w_min, "w_max": w_max}
-    a, low, high = (in_dtype(x, w.dtype) for x in given.values())
-    for label, x in zip(given, (a, low, high), strict=True):
+    named = {name: rate, "w_min": w_min, "w_max": w_max}
+    a, low, high = (in_dtype(x, w.dtype) for x in named.values())
+    for label, x in zip(named, (a, low, high), strict=True):
         check_shape(label, x, (), w.shape, why="one for all, or one for each weight")
     if is_known(w_min, w_max) and not (is_number(w_min) and is_number(w_max) and w_min <= w_max):
         _check_order(*np.broadcast_arrays(w_min, w_max))

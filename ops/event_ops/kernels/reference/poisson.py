@@ -63,13 +63,13 @@ def poisson_table(mean: float) -> np.ndarray:
 
 def poisson_tables(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of the different means, one after the other, and which table each of `mean` has."""
-    known, which = np.unique(mean.astype(np.float64), return_inverse=True)
-    if known.size > MAX_MEANS:
+    distinct, which = np.unique(mean.astype(np.float64), return_inverse=True)
+    if distinct.size > MAX_MEANS:
         raise ValueError(
-            f"mean has {known.size} different values; expected at most {MAX_MEANS}, of which each takes "
+            f"mean has {distinct.size} different values; expected at most {MAX_MEANS}, of which each takes "
             "a table of 1 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
         )
-    tables = [poisson_table(float(value)) for value in known] or [poisson_table(0.0)]
+    tables = [poisson_table(float(value)) for value in distinct] or [poisson_table(0.0)]
     return np.concatenate(tables), which.reshape(mean.shape).astype(np.uint16)
 
 

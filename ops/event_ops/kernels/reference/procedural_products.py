@@ -29,9 +29,9 @@ def fold_entries(
         gaps, words = philox2x32(draw, rows, seed)
         gaps = outcome(table, gaps, GAP_BITS)
         column = column + gaps
-        found = gaps != np.uint32(NO_ENTRY)
-        total = add(total, found & (column < end), rows, column, words)
-        return draw + np.uint32(1), jnp.minimum(column + found.astype(np.uint32), end), total
+        is_entry = gaps != np.uint32(NO_ENTRY)
+        total = add(total, is_entry & (column < end), rows, column, words)
+        return draw + np.uint32(1), jnp.minimum(column + is_entry.astype(np.uint32), end), total
 
     first = jnp.where(skip, end, np.uint32(0))
     state = jnp.zeros((), np.uint32), first, start

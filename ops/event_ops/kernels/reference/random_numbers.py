@@ -68,9 +68,9 @@ def alias_table(counts: Sequence[int]) -> np.ndarray:
 
 
 def outcome(table: Any, word: Any, bits: int, first: Any = 0) -> Any:
-    """Return what a word chooses in the table that begins at `first`."""
+    """Return the outcome of a word in the table that begins at `first`."""
     slot = word >> np.uint32(32 - bits)
     entry = table[first + slot]
     alias = entry & np.uint32((1 << bits) - 1)
-    own = word & np.uint32((1 << 32 - bits) - 1) < entry >> np.uint32(bits)
-    return alias + own.astype(np.uint32) * (slot - alias)
+    is_own = word & np.uint32((1 << 32 - bits) - 1) < entry >> np.uint32(bits)
+    return alias + is_own.astype(np.uint32) * (slot - alias)

@@ -1,4 +1,4 @@
-"""Reading what nobody has checked: parameters, positions, indices, events and slots; bounds of weights."""
+"""Reading unchecked values: parameters, positions, indices, events and slots; bounds of weights."""
 
 from typing import Any
 

@@ -55,11 +55,11 @@ def put_smaller(y: Array2d, j: wp.int32, c: wp.int32, update: Any):
 def put_product(y: Array2d, j: wp.int32, c: wp.int32, update: Any):
     """y[j, c] *= update; y holds the bits of numbers, as integers."""
     guess = wp.cast(type(update)(1), y.dtype)
-    found = wp.atomic_cas(y, j, c, guess, wp.cast(update, y.dtype))
-    while found != guess:
-        guess = found
+    stored = wp.atomic_cas(y, j, c, guess, wp.cast(update, y.dtype))
+    while stored != guess:
+        guess = stored
         product = wp.cast(guess, type(update)) * update
-        found = wp.atomic_cas(y, j, c, guess, wp.cast(product, y.dtype))
+        stored = wp.atomic_cas(y, j, c, guess, wp.cast(product, y.dtype))
 
 
 PUT = {"add": put_sum, "max": put_larger, "min": put_smaller, "mul": put_product}

@@ -22,15 +22,15 @@ def gather_rows(
 ):
     i, c = wp.tid()
     nse = indices.shape[0]
-    total, own = y.dtype(0), y.dtype(0)
+    total, own_value = y.dtype(0), y.dtype(0)
     if term == OF_DIFFERENCE:
-        own = y.dtype(x[i, c])
+        own_value = y.dtype(x[i, c])
     for k in range(bounded(indptr[i], nse), bounded(indptr[i + 1], nse)):
         j = place(indices[k], x.shape[0])
         if j >= 0:
             # A number of 0 counts, too: its weight may be NaN.
             if term != OF_EVENT or is_active(x[j, c]):
-                total += weight_at(data, permutation, k) * (y.dtype(x[j, c]) - own)
+                total += weight_at(data, permutation, k) * (y.dtype(x[j, c]) - own_value)
     y[i, c] = total
 
 

@@ -1,4 +1,4 @@
-"""Many threads that add to one array at once, such as rows of active events."""
+"""Many threads that add to one array at once, as rows of active events do."""
 
 from collections.abc import Callable
 from typing import Any

@@ -13,7 +13,7 @@ import pytest
 
 from event_ops import plasticity
 from event_ops.codegen import function as rules
-from event_ops.codegen.contents import contents
+from event_ops.codegen.identity import identity_of
 from event_ops.surrogate import atan, triangular
 
 W, SHAPE = np.array([1.0, 2.0], "f"), (1, 2)
@@ -29,7 +29,7 @@ def traced(monkeypatch):
     """Return a list that has one more element after each trace."""
     found, trace = [], rules._traced
     monkeypatch.setattr(rules, "_traced", lambda *args: found.append(1) or trace(*args))
-    rules._kept.cache_clear()
+    rules._traced_once.cache_clear()
     return found
 
 
@@ -225,22 +225,24 @@ def test_a_refused_rule_is_refused_again():
 
 def test_functions_of_libraries_are_known_by_their_names():
     for function in (jnp.exp, jnp.maximum, jax.nn.sigmoid, jax.lax.rem, np.exp, math.exp, jnp.float32, abs):
-        assert contents(function) is not None
+        assert identity_of(function) is not None
 
     @functools.wraps(jnp.exp)
     def disguised(w):
         return w * SETTINGS["factor"]
 
     for function in (disguised, jax.vmap(disguised), np.random.rand, SETTINGS.get):
-        assert contents(function) is None
+        assert identity_of(function) is None
 
 
 def test_frozen_values_of_libraries_are_known_by_their_fields():
-    assert contents(atan(2.0)) == contents(atan(2.0)) != contents(atan(1.0))
-    assert contents(triangular(2.0)) != contents(triangular(1.0)) and contents(atan) != contents(triangular)
+    assert identity_of(atan(2.0)) == identity_of(atan(2.0)) != identity_of(atan(1.0))
+    assert identity_of(triangular(2.0)) != identity_of(triangular(1.0)) and identity_of(atan) != identity_of(
+        triangular
+    )
 
     @dataclasses.dataclass(frozen=True)
     class Mine:
         alpha: float
 
-    assert contents(Mine(2.0)) is None  # its methods may read anything
+    assert identity_of(Mine(2.0)) is None  # its methods may read anything

@@ -1,7 +1,7 @@
-"""Contents of a function, its identity before it is traced: its code, and all that it reads from outside.
+"""The identity of a function before it is traced: its code, and all that it reads from outside.
 
-Of two functions with equal contents the same is traced. Values that can change in place have none, so that a
-function that reads a dictionary or an object is traced each time.
+Of two functions with equal identities the same is traced. Values that can change in place have none, so that
+a function that reads a dictionary or an object is traced each time.
 """
 
 import dataclasses
@@ -19,17 +19,15 @@ from jax.core import Tracer
 
 from ffi_bridge.identity.references import references
 
-# What these export never changes, and computes from its arguments alone.
 _LIBRARIES: Final = {"builtins", "event_ops", "jax", "math", "numpy"}
 _PLAIN: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
-# Builtins by which code reads what it does not name.
 _READERS: Final = {"__import__", "eval", "exec", "globals", "id", "input", "locals", "open", "vars"}
 _KEPT: Final = 1024  # functions
 
 
-def contents(function: Any) -> Hashable | None:
-    """Return the contents of a function; None if it reads a value that can change in place."""
+def identity_of(function: Any) -> Hashable | None:
+    """Return the identity of a function; None if it reads a value that can change in place."""
     try:
         return _Walk().of(function)
     except _ChangeableError:
@@ -37,11 +35,11 @@ def contents(function: Any) -> Hashable | None:
 
 
 class _ChangeableError(Exception):
-    """A value has no contents that are sure to stay."""
+    """A value has no identity that is sure to stay."""
 
 
 class _Same:
-    """Stand for an object in contents: equal to itself alone, and alive as long as these are kept."""
+    """Stand for an object in an identity: equal to itself alone, and alive as long as that is kept."""
 
     def __init__(self, value: object) -> None:
         self.value = value
