@@ -70,6 +70,7 @@ def _word(name: str, x: Any, why: str) -> jax.Array:
     """Return an integer as a 0-d uint32, modulo 2**32, however wide it is."""
     if isinstance(x, int | np.integer | np.ndarray) and not isinstance(x, bool):
         number = np.asarray(x)
+        # NumPy has an object for an integer that 64 bits cannot hold.
         if number.ndim == 0 and number.dtype.kind in "iuO":
             return in_dtype(int(number) % (1 << 32), np.uint32)
     array = as_input(x, name)

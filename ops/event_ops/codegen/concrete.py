@@ -79,6 +79,7 @@ def _indices(error: Exception) -> list[int]:
 
 def _text_at(frame: FrameType, index: int) -> str:
     """Return the source that a frame executes, in one line; "" if it is not known."""
+    # An instruction of CPython has two bytes.
     position: Any = next(islice(frame.f_code.co_positions(), index // 2, None), (None,) * 4)
     first, last, start, end = position
     if None in position:
@@ -121,6 +122,7 @@ def _of_call(call: ast.Call, frame: FrameType) -> str:
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("item", "tolist"):
         return "leave it out, as the value is a number already"
     try:
+        # The code has just looked up the same.
         function = eval(ast.unparse(call.func), frame.f_globals, dict(frame.f_locals))
     except Exception:  # whatever reading a name of somebody's code may raise
         return ""

@@ -134,6 +134,7 @@ def defined(name: str, parameters: Sequence[str], body: Sequence[str], **outside
     """Return the function of these parameters and lines, which calls functions in `outside` by name."""
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
     namespace = {"__name__": __name__, **outside}
+    # Named by the text, so that a traceback has the lines of this function, and not those of a namesake.
     file = f"<{name} {sha256(source.encode()).hexdigest()[:16]}>"
     # Warp reads the source of a function, by the name of its file.
     linecache.cache[file] = len(source), None, source.splitlines(True), file

@@ -200,6 +200,7 @@ def _result(subject: Subject, name: str, value: Any, dtype: Any) -> jax.Array:
             f"the {subject.role} {name!r} returns an array of shape {scalar.shape}; expected a scalar, since "
             f"a {subject.role} is about one {subject.unit}; pass arrays of {subject.arrays} by name"
         )
+    # The dtype of what is made of Python's numbers alone gives way, as elsewhere in JAX.
     if scalar.dtype != dtype and not scalar.weak_type:
         raise TypeError(
             f"the {subject.role} {name!r} returns {scalar.dtype}; expected {dtype}, as the "
@@ -215,4 +216,5 @@ def _derivatives(jaxpr: ClosedJaxpr, scalars: Sequence[jax.ShapeDtypeStruct]) ->
         return [x for x in jaxpr_as_fun(jaxpr)(*inputs) if jnp.issubdtype(x.dtype, jnp.floating)]
 
     traced = jax.make_jaxpr(jax.jacfwd(of_floats, floats))(*scalars)
+    # As text, since jaxprs of two tracings are never equal.
     return f"{traced.jaxpr} {traced.consts}"

@@ -19,9 +19,11 @@ from jax.core import Tracer
 
 from ffi_bridge.identity.references import references
 
+# What these export never changes, and computes from its arguments alone.
 _LIBRARIES: Final = {"builtins", "event_ops", "jax", "math", "numpy"}
 _PLAIN: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
+# Builtins by which code reads what it does not name.
 _READERS: Final = {"__import__", "eval", "exec", "globals", "id", "input", "locals", "open", "vars"}
 _KEPT: Final = 1024  # functions
 

@@ -89,6 +89,7 @@ class _Flat:
         name, params = equation.primitive.name, equation.params
         if name == "cond":
             index, *arguments = operands
+            # All branches are computed: what runs for many elements at once has no jumps of one.
             chosen = [self._called(branch, arguments) for branch in params["branches"]]
             index_dtype: Any = equation.invars[0].aval
             return [
@@ -97,6 +98,7 @@ class _Flat:
             ]
         if name == "scan":
             return self._looped(Scan.of(equation, operands))
+        # A primitive that JAX has in Python, and that says itself what it consists of.
         if name == "call_hi_primitive" and hasattr(params["_prim"], "expand"):
             arguments = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _avals(equation.invars)]
             return self._called(jax.make_jaxpr(params["_prim"].expand)(*arguments), operands)
@@ -148,6 +150,7 @@ class _Flat:
             dtypes.append("int32")
         constant: dict[int, str] = {}  # what no turn changes
         while True:
+            # What one turn leaves as it is may keep other values as they are: look until there are no more.
             body, after, carried = self._body(loop, start, constant)
             if body is None:
                 return None
@@ -183,6 +186,7 @@ class _Flat:
         """
         depth = len(self.names)
         carried = [constant.get(k, f"{depth * 'c'}{k}") for k in range(len(start))]
+        # As long as the loop is deep, so that no loop has a name of one around it.
         names = "u" * (depth + 1)
         body = _Flat(self.source, self, names, local={*carried} - {*constant.values()})
         of_turn = [body._element(x, carried[-1], str(aval.dtype)) for x, aval in loop.of_turns()]

@@ -154,6 +154,7 @@ def _moved(equation: JaxprEqn, operands: Sequence[Texts]) -> list[Texts]:
         np.arange(start, end, dtype=np.int32).reshape(x.shape)
         for start, end, x in zip(ends, ends[1:], operands, strict=False)
     ]
+    # Now, also where the function is traced within another program.
     with jax.ensure_compile_time_eval():
         moved = equation.primitive.bind(*map(jax.numpy.asarray, ids), **equation.params)
     texts = np.concatenate([x.ravel() for x in operands])

@@ -86,6 +86,7 @@ def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
             f"messages have features of sizes {of.sizes}, which an exported program leaves open; expected "
             "numbers, which kernels are compiled for: give the axes of features sizes"
         )
+    # A kernel is for matrices of all sizes.
     plain = replace(of, shape=(0, 0), structure=(of.structure[0], 0))
 
     def call(*arrays: Any) -> Any:

@@ -43,6 +43,7 @@ def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
         for kind, numbers in passes:
             mine = [results[k] for k in numbers]
             if kind.results[0].place == ENTRY:
+                # Entries that are out of range have no thread that writes them.
                 for y in mine:
                     clear(y, stream)
             threads = rows * kind.width(kind.results[0].axes)

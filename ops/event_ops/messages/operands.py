@@ -124,6 +124,7 @@ def _place(name: str, x: jax.Array, grid: Shape, shape: tuple[int, int]) -> str:
         return ALL
     place = next((place for suffix, place in SUFFIXES.items() if name.endswith(suffix)), ENTRY)
     if place == ENTRY:
+        # One weight for all, as matrices take it.
         if name == "weight" and x.shape == (1,) != grid:
             return ALL
         expected, per = grid, "edge; names of what nodes have end with _src, for columns, or _dst, for rows"

@@ -47,6 +47,7 @@ class _Lines:
         if not self.vector:
             return []
         size = self.of.features
+        # Stacks of threads are small.
         make = f"on_stack(y{{}}, {size})" if size <= _MOST_ON_STACK else f"np.empty({size}, y{{}}.dtype)"
         rooms = [f"t{k} = {make.format(k)}" for k in self.rows]
         return rooms + [f"b{k}_{u} = {make.format(k)}" for k in self.entries for u in range(self.steps)]
@@ -66,6 +67,7 @@ class _Lines:
                 ]
             target = self.sum_of(k)
             if self.of.reduce in ("max", "min") and count > 1:
+                # By a name, as the expression of a maximum has its operands several times.
                 body.append(f"m{k} = {terms[0]}")
                 terms = [f"m{k}"]
             body.append(f"{target} = {combined(self.of, NUMBA_LOOPS, self.dtype, target, terms[0])}")

@@ -74,6 +74,7 @@ def _of_dense(W: jax.Array) -> Structure:
     shape = rows, columns = W.shape[0], W.shape[1]
     every = jnp.broadcast_to(jnp.arange(columns, dtype=jnp.int32), W.shape).reshape(-1)
     senders = jnp.broadcast_to(jnp.arange(rows, dtype=jnp.int32), (columns, rows)).reshape(-1)
+    # By column without a sort: a transposition has the order.
     places = jnp.arange(rows * columns, dtype=jnp.int32).reshape(W.shape).T.reshape(-1)
     by_column = senders, starts_of(columns, rows), places
     return Structure((every, starts_of(rows, columns)), by_column, W, shape, shape, False)

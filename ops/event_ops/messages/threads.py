@@ -46,6 +46,7 @@ def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:
     if place == ROW:
         adds = [_assigned(of, target, dtype, k, f"r{k}") for k in results]
         if of.reduce in ("max", "min"):  # the first message begins
+            # No infinity to begin with, so that a row of infinities is told from one without entries.
             first = [f"t{k} = r{k} if found == {index}(0) else t{k}" for k in results]
             adds = [*first, *adds, f"found = {index}(1)"]
             start.append(f"found = {index}(0)")

@@ -86,6 +86,7 @@ def _made(
         return made.function(*(input_of.get(i, jnp.zeros((), x.dtype)) for i, x in enumerate(scalars)))
 
     with jax.sharding.use_abstract_mesh(NO_MESH):
+        # Once more, of these alone, so that kernels read no array that they do not use.
         jaxpr = jax.make_jaxpr(of_used)(*(scalars[i] for i in used))
     program = Program.of(jaxpr, source)
     of_inputs = tuple(dtypes[i] for i in used), tuple(places[i] for i in used)

@@ -29,6 +29,7 @@ def kernel(of: Pass, dtype: str) -> Any:
     called = {"wp": wp, "Array": Array, "Array2d": Array2d, "bounded": bounded, "place": place}
     called |= as_vectors(tables_of(of.message))
     function = defined("gspmm", typed, ["thread = wp.tid()", *lines], **called)
+    # As in `neurons/warp.py`.
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
@@ -49,6 +50,7 @@ def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
                 launch_dims=of.shape[0] * of.width(kind.results[0].axes),
                 in_out_argnames=names,
             )
+            # Entries that are out of range have no thread that writes them.
             results |= zip(numbers, run(*inputs, *(jnp.zeros(x.shape, x.dtype) for x in shapes)), strict=True)
         return tuple(results[k] for k in range(len(outs)))
 

@@ -89,6 +89,7 @@ def loop_divided(
     """Return the body of a loop in the same way, and the places of its carry that all neurons share."""
     differing = {k for k, x in enumerate(loop.start) if x in differ}
     while True:
+        # What differs makes more of the carry differ, turn by turn: look until there is no more.
         inside = differ | {loop.carried[k] for k in differing}
         divided = _divided(loop.body, inside, by_shared)
         now_differing = differing | {k for k, x in enumerate(loop.after) if x in inside}

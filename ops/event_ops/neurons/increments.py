@@ -21,6 +21,7 @@ def increments(
     program = Program.of(jax.make_jaxpr(reset)(*scalars), source)
     rises: list[jax.Array | None] = []
     for i, result in enumerate(program.results):
+        # Of a sum with the state, what is added is the result where the state is 0.
         without = [jnp.zeros_like(x) if k == i else x for k, x in enumerate(states)]
         rises.append(reset(without, variables)[i] if result in _sums_that_have(f"x{i}", program) else None)
     return rises

@@ -181,6 +181,7 @@ def _moved(
         return free, seen
     # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
     passing = {name: unless(idle, x) for name, x in variables.items()}
+    # The same operations twice: where derivatives play no part, equal ones become one.
     moved, _ = _integrated(model, [unless(idle, x) for x in old], passing)
     return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)], seen
 

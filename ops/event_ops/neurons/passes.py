@@ -81,6 +81,7 @@ class Passes:
         crossing = [x for pass_ in each for x in pass_.read if made.get(x, pass_) is not pass_]
         for name in dict.fromkeys([*self.same.values(), *crossing]):
             if name not in self.outputs:
+                # Stores of bools do not vectorise.
                 kind = "uint8" if dtypes[name] == "bool" else dtypes[name]
                 self.rows[name] = kind, sum(other == kind for other, _ in self.rows.values())
         self.flags = {name for name, dtype in dtypes.items() if dtype == "bool"}

@@ -37,6 +37,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
         ["i = wp.tid()", *divided.shared_lines(WARP), *divided.neuron_lines(WARP)],
         **names,
     )
+    # JAX takes derivatives. A module that kernels share, Warp would compile as a whole for each new one.
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

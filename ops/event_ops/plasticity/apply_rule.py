@@ -64,6 +64,7 @@ def applied(
         arrays_by_name.append(array)
     dtypes = [x.dtype for x in (*each, *arrays_by_name)]
     rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
+    # An argument, not a constant: matrices of all sizes share a kernel.
     limit = (np.asarray(shape[1 - axis], structure[0].dtype),) if structure else ()
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
     static = {"rule": rule, "shape": shape, "storage": storage.name, "primitive": rule.rare}

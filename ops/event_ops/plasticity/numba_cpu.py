@@ -54,6 +54,7 @@ def make_visits(rule: Traced, storage: Storage, large: bool) -> Any:
     called = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     if rule.uses(_LONG):
+        # Blocks go along rows: where columns spike, the neuron that spiked differs within one.
         functions = block_functions(rule, SPIKING if storage is DENSE_COLUMNS else OTHER, NUMBA, **called)
         visit_rows = _IN_BLOCKS[storage](*changing(Change(*map(inlined, functions)), len(rule.places)))
     else:

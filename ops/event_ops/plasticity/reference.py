@@ -40,6 +40,7 @@ def _of_columns(structure: dict[str, jax.Array], nse: int, _: Any) -> tuple[jax.
     """Return the same where columns spike: entry p is the synapse permutation[p]."""
     rows, columns = structure["ids"], rows_of(structure["indptr"], nse)
     stored = (columns >= 0) & (rows >= 0) & (rows < structure["limit"])
+    # A permutation has each place once, so that a sum moves a value there.
     by_synapse = (
         sums_at(x, structure["permutation"], nse) for x in (columns, rows, stored.astype(jnp.int32))
     )

@@ -51,6 +51,7 @@ def kernel(rule: Traced, storage: Storage) -> Any:
     called = {"wp": wp, "Array": Array, "bounded": bounded, "is_active": is_active, "place": place}
     called |= as_vectors(tables_of(rule))
     function = defined(storage.name, [f"{name}: Array" for name in names], body, **called)
+    # As in `neurons/warp.py`.
     return wp.kernel(function, enable_backward=False, module="unique")
 
 

@@ -105,6 +105,7 @@ def _products_of_others(target: jax.Array, indices: jax.Array, updates: jax.Arra
     order = jnp.argsort(at, stable=True)
     inside, there = _by_row(at < size, updates), at[order]
     sorted_updates = jnp.where(inside, updates, 1)[order]
+    # Before times after, since a quotient by the update itself would be 0 / 0 at 0.
     before = _products_before(sorted_updates, there)
     after = jnp.flip(_products_before(jnp.flip(sorted_updates, 0), jnp.flip(there)), 0)
     others = (before * after).at[jnp.argsort(order)].get(unique_indices=True)

@@ -138,6 +138,7 @@ def dense_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
             back = jax.ShapeDtypeStruct((ct.shape[0], events.shape[0]), ct.dtype)
             terms = kernel(ct, events.T, outs=back, transpose=False, **params)
         else:
+            # By default a GPU may multiply in fewer bits than float32 has.
             terms = jnp.matmul(ct, events.T, precision=jax.lax.Precision.HIGHEST)
         return [(terms.T if transpose else terms).astype(weights.aval.dtype), None]
 

@@ -85,6 +85,7 @@ def _times_rows(A: Any, x: jax.Array) -> jax.Array:
     """Return the weights, each times the element of x for its row, or the only one of x."""
     data, _, indptr = A._as_csr()
     dtype = jnp.result_type(data, x)
+    # One weight for all becomes one each, since rows get different ones.
     weights = jnp.broadcast_to(data.astype(dtype), (A.nse,))
     factors = jnp.broadcast_to(x.astype(dtype), (indptr.shape[0] - 1,))
     return csr_scale_rows(weights, indptr, factors).reshape(A.indices.shape)

@@ -177,6 +177,7 @@ def _of_groups(weights: Any, group: Any, count: int, bits: int, bound: Any) -> _
     # Codes from -limit to limit: the lowest code has no positive counterpart, and stays unused.
     wide, limit = np.abs(weights.astype(float)), 2 ** (bits - 1) - 1
     largest = np.zeros(count)
+    # `ufunc.at` adds up repeated groups, where `largest[group] = ...` would keep the last.
     np.maximum.at(largest, group, wide)
     fit = _by_scale(weights, group, largest / limit, limit, bound)
     for unit in (_power_of_two(wide), wide):
@@ -236,4 +237,5 @@ def _refusal(fit: _Fit, weights: Any, bound: Any, bits: int, columns: int) -> st
 def _rounded_up(x: float) -> float:
     """Return x with two digits, not below it."""
     digit = 10.0 ** (math.floor(math.log10(x)) - 1)
+    # Up by more than the rounding of the quotient, so that the bound that is advised is kept.
     return float(f"{math.ceil(x / digit * (1 + 1e-9)) * digit:.6g}")

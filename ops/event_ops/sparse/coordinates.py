@@ -140,6 +140,7 @@ def sum_along(A: Any, axis: int | None = None, dtype: Any = None, out: None = No
         raise TypeError("got out=; expected none: nothing is written in place, the sums are returned")
     if dtype is None:
         dtype = jax.eval_shape(jnp.sum, jax.ShapeDtypeStruct((1,), A.dtype)).dtype
+    # By a product, which has kernels and derivatives for every storage.
     B = A.T if axis in (0, -2) else A
     sums = B.astype(dtype) @ jnp.ones(B.shape[1], dtype)
     return sums.sum() if axis is None else sums

@@ -99,6 +99,7 @@ def _all_different(key: Any, place: Callable[[Any], tuple[jax.Array, jax.Array]]
         # Where rows are given, a sorted place has the row that it had.
         return key, *_sorted(jnp.where(repeated, new_row, row), jnp.where(repeated, new_column, column))
 
+    # A key is used once: the rest of it is for what is drawn again.
     first, rest = jax.random.split(key)
     state = rest, *_sorted(*place(first))
     _, row, column, _ = jax.lax.while_loop(lambda state: state[3].any(), again, state)

@@ -70,6 +70,7 @@ def exchange_spikes(
     def message_from(start: Any) -> Any:
         return _joined(spike_ids, listed, start, message) + first
 
+    # Counts and the first message in one gather: mostly there is no other.
     received = jax.lax.all_gather(jnp.concatenate([num_spikes, message_from(0)]), axis_name)
     counts = jnp.minimum(received[:, :steps], own)
     most = counts.sum(axis=1, dtype=counts.dtype).max()  # the same on all shards, so all take as many rounds
@@ -92,6 +93,7 @@ def exchange_spikes(
 def _joined(lists: Any, counts: Any, start: Any, size: int) -> Any:
     """Return (size,), the lists joined, from place `start` on; behind their end stands any id."""
     ends, place = jnp.cumsum(counts), jnp.arange(size, dtype=counts.dtype) + start
+    # There are few steps: all are compared at once, without a loop.
     step = jnp.searchsorted(ends, place, side="right", method="compare_all")
     return lists.at[step, place - (ends - counts).at[step].get(mode="clip")].get(mode="clip")
 
@@ -105,6 +107,7 @@ def _by_step(lists: Any, counts: Any, capacity: int, padding: int) -> tuple[Any,
     begins = jnp.cumsum(counts, axis=1) - counts
     place = jnp.arange(capacity, dtype=counts.dtype)[None]
     shard = (place[None] >= ends[..., None]).sum(axis=0, dtype=counts.dtype)
+    # Places behind all ids read any, and become padding below.
     which = jnp.minimum(shard, shards - 1)
     offset = (begins - ends + counts)[which, jnp.arange(counts.shape[1])[:, None]]
     ids = lists.at[which, offset + place].get(mode="clip")

@@ -94,6 +94,7 @@ def _order_of_scipy(matrix: Any) -> Any:
         )
     coo = matrix.tocoo()
     count = np.arange(coo.nnz, dtype=np.int32 if coo.nnz < 2**31 else np.int64)
+    # SciPy sorts the numbers of the entries as it sorts the entries.
     numbered = import_module("scipy.sparse").coo_array((count, (coo.row, coo.col)), shape=coo.shape).tocsr()
     if numbered.nnz < coo.nnz:
         raise ValueError(
@@ -123,6 +124,7 @@ def parts_of_bcoo(matrix: Any, validate: bool = True) -> Parts:
     _check_flat(matrix)
     row, col, data = matrix.indices[:, 0], matrix.indices[:, 1], matrix.data
     if is_known(row, col):
+        # JAX pads with indices that are as large as the shape.
         inside = np.asarray((row < matrix.shape[0]) & (col < matrix.shape[1]))
         if not inside.all():
             parts = parts_of_coo(row[inside], col[inside], data[inside], matrix.shape, validate)

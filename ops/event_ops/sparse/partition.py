@@ -31,6 +31,7 @@ class Stored:
         if not self.transposed:
             return self.indptr.astype(np.int64)
         rows = self.shape[0]
+        # Padding and free slots are in no row.
         inside = self.indices[(self.indices >= 0) & (self.indices < rows)]
         return np.concatenate([[0], np.cumsum(np.bincount(inside, minlength=rows))])
 

@@ -80,5 +80,6 @@ def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.
         entries.append((rows[there], column[there], words[there]))
         column, draw = column + there.astype(np.uint32), draw + np.uint32(1)
     arrays = [np.concatenate(part) for part in zip(*entries, strict=True)]
+    # Draws of a row come with ascending columns: a stable sort by row keeps these.
     order = np.argsort(arrays[0], kind="stable")
     return tuple(part[order] for part in arrays)

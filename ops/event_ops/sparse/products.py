@@ -131,6 +131,7 @@ def _over_matrices(product: Callable[[jax.Array], jax.Array], x: jax.Array) -> j
     """Multiply each matrix in the last two axes of x, as jnp.matmul does, by one product."""
     if x.ndim <= 2:
         return product(x)
+    # All matrices side by side, so that the entries of A are read once.
     columns = jnp.moveaxis(x, -2, 0)
     Y = product(columns.reshape(columns.shape[0], math.prod(columns.shape[1:])))
     return jnp.moveaxis(Y.reshape(Y.shape[0], *columns.shape[1:]), 0, -2)

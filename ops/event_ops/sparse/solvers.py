@@ -59,6 +59,7 @@ def solve(
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
     data, target = promoted(A.data, as_array(b, "b"))
     if not jnp.issubdtype(target.dtype, jnp.inexact):
+        # The methods divide: integers become floats.
         data, target = data.astype(float), target.astype(float)
     matrix = A.with_data(data)
     check_shape("b", target, (A.shape[0], *target.shape[1:2]), why="one element or row per row of A")

@@ -79,6 +79,7 @@ def draw(
         for k in range(count):
             word = np.uint32(bits[k]) << _BITS
             numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
+            # The low bits are drawn only where they decide: if the least and largest choose differently.
             is_open[k] = numbers[k] != outcome(entries[k], word | _LOW_BITS, _NUMBER_BITS)
         for position in range(active_ids(is_open[:count], ids)):
             k = np.uintp(ids[position])
@@ -104,6 +105,7 @@ def draw_of_data(
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
         for k in range(count):
             wanted = at(means, start + k)
+            # NaN is in neither range; below, its number becomes NaN.
             left[k] = wanted if wanted >= 0 and wanted <= MAX_MEAN else 0
             numbers[k] = 0
         for part in range(_PARTS):

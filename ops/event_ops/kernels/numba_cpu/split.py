@@ -47,6 +47,7 @@ def _first_row_of_csr(indptr: Any, part: int, parts: int) -> int:
         return low
     if part == parts:
         return high
+    # A row counts as much as an entry, since beginning one takes time, too.
     share = (np.int64(indptr[high]) + high) * part // parts
     while low < high:
         middle = (low + high) // 2

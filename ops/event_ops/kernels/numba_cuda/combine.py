@@ -75,6 +75,7 @@ def put_product_for(dtype: Any) -> Any:
         # The first guess need not be right: a wrong one only costs a turn.
         guess = one
         while True:
+            # Compared as integers: as a float, NaN would never be equal to what was guessed.
             product = number(guess.view(number) * value)
             stored = cuda.atomic.cas(y, place, guess, product.view(bits))
             if stored == guess:

@@ -196,6 +196,7 @@ def csr_event_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         *permutation, y, stream = others
         clear(y, stream)
         blocks = blocks_of(rows * blocks_of(n, WARP) * WARP)
+        # Long rows are divided where there are too few of them to occupy a GPU.
         parts = min(MAX_PARTS // max(1, blocks), indices.size // max(1, rows) // ENTRIES_PER_PART)
         grid = blocks, max(1, parts)
         kernel, weights = make_event_scatter(weight_for(permutation)), launched(data, *permutation)

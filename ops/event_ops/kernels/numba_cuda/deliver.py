@@ -62,6 +62,7 @@ def note(row: Any, noted: Any, count: Any) -> Any:
 def team_for(rows: Any, least: Any) -> Any:
     """Return how many threads share a row where a block has `rows`: a power of two, at least `least`."""
     team = np.int32(BLOCK)
+    # Few active rows get more threads each: else most of a block would have nothing to do.
     while team > least and rows * team > BLOCK:
         team //= 2
     return team

@@ -32,6 +32,7 @@ def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Calla
 
     def call(scale: Any, *rest: Any) -> Any:
         kernel, *scalars, base = make_kernel(distribution, stream), *rest
+        # A single base is no memory that y could have.
         aliases = {5: 0} if base.ndim else {}
         run = numba_cuda_kernel(kernel, outs, launch_dims=outs.size, input_output_aliases=aliases)
         return run(scale.reshape(-1), *scalars, base.reshape(-1))

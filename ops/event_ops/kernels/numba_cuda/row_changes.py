@@ -85,6 +85,7 @@ def rewire_kernel(autapses: bool, multapses: bool) -> Any:
         i, size = cuda.grid(1), np.int64(columns[()])
         if i < indptr.size - 1:
             begin, end = bounded(indptr[i], y.size), bounded(indptr[i + 1], y.size)
+            # All are freed first: a synapse may move to where another one of its row was.
             for k in range(begin, end):
                 if rewired[k]:
                     y[k] = size

@@ -70,6 +70,7 @@ def rank_in(lanes: Any) -> Any:
 @cuda.jit(device=True)
 def sum_up_to(value: Any) -> Any:
     """Return the sum of a 32-bit integer over all lanes up to this one; all lanes call it."""
+    # The scan of Hillis and Steele: distances double, so that five shuffles do for 32 lanes.
     total, offset = np.int32(value), 1
     while offset < WARP:
         before = cuda.shfl_up_sync(FULL, total, offset)
@@ -129,6 +130,7 @@ def sum_over(lanes: int, width: int = 1, kind: str = "f") -> Any:
 
     @cuda.jit(device=True)
     def total_of(value: Any) -> Any:
+        # A butterfly: by exchanges in pairs every lane has the sum at the end.
         distance = lanes * width // 2
         while distance >= width:
             value += across(value, distance)

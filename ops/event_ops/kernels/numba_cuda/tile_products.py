@@ -78,6 +78,7 @@ def make_over_entries(
     share = min(team, WARP)  # the threads that hand round what each has read
     at_once, begin, from_lane = share // width, make_begin(team), from_lane_for(dtype)
     number = sum_dtype(dtype).type
+    # A shuffle moves 32 bits: a wider index takes two.
     index = np.int32 if np.can_cast(index_dtype, np.int32) else np.int64
 
     @cuda.jit(device=True)
@@ -91,6 +92,7 @@ def make_over_entries(
         begun = begin(low) + thread - mine
         while begun < high:
             k = begun + mine
+            # Threads beyond the row hand round -1, which nobody visits.
             j, weight = index(-1), number(0)
             if low <= k < high:
                 j, weight = index(place(indices[np.uint64(k)], size)), number(weight_of(weights, k))

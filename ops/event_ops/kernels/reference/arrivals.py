@@ -46,6 +46,7 @@ def arrivals(
         total = jnp.zeros(columns, dtype)
         for part in range(parts):
             sums = product(Part(entries, indptr[part], scales, events, size))
+            # A product counts columns from the first of its part: they are turned to where the part is.
             in_part = (starts[part] <= targets) & (targets < starts[part + 1])
             total = jnp.where(in_part, jnp.roll(sums, starts[part]), total)
         return initial + total

@@ -17,6 +17,7 @@ def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
     """Return the row of every entry, -1 or the number of rows for entries that no row holds."""
     positions = jnp.arange(nse, dtype=indptr.dtype)
     kind = jnp.int32 if indptr.shape[0] <= jnp.iinfo(jnp.int32).max else jnp.int64
+    # Of equal ends the last counts: rows without entries are passed over.
     return jnp.searchsorted(indptr, positions, side="right").astype(kind) - 1
 
 

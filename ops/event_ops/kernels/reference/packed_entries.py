@@ -42,6 +42,7 @@ def in_rows(words: Any, indptr: Any, shape: tuple[int, int]) -> InRows:
     if indptr.ndim == 1:
         return InRows(codes, within, indptr)
     starts = jnp.asarray(equal_starts(columns, len(indptr)))
+    # One search in the pointers of all parts: those of part p begin at p * (rows + 1).
     row_in_parts = rows_of(indptr.reshape(-1), words.size)
     part, row = (
         jnp.maximum(row_in_parts, 0) // (rows + 1),

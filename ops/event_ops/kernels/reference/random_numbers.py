@@ -57,6 +57,7 @@ def alias_table(counts: Sequence[int]) -> np.ndarray:
     short = [slot for slot, count in enumerate(left) if count < full]
     rich = [slot for slot, count in enumerate(left) if count >= full]
     while short:
+        # A slot with too many words fills up one with too few, and may have too few itself then.
         slot, donor = short.pop(), rich[-1]
         table[slot] = left[slot] << bits | donor
         left[donor] -= full - left[slot]

@@ -57,6 +57,7 @@ def csr_rewire(*, autapses: bool, multapses: bool, **_: Any) -> Callable[..., ja
 
         def attempt(state: Any) -> Any:
             y, waiting, tried, x, z = state
+            # There is no place nse: mode="drop" leaves it out, here and below.
             places = jnp.where(waiting, jnp.arange(nse), nse)
             slot = jnp.full(rows, nse).at[row].min(places, mode="drop")  # of each row the first that waits
             again = tried > 0

@@ -41,6 +41,7 @@ def gather_words(words: Array, indptr: Array, scale: Array, values: Array, bits:
         j = place(column_in(words[k], bits), values.shape[0])
         if j >= 0:
             total += y.dtype(code_in(words[k], bits)) * values[j]
+    # Inactive events add exactly 0, also to a row whose scale is infinite or NaN.
     if is_active(total):
         total *= at(scale, i)
     y[i] = total

@@ -84,6 +84,7 @@ def rewire_rows(
     i = wp.tid()
     nse, size = y.shape[0], wp.int32(columns[0])
     begin, end = bounded(indptr[i], nse), bounded(indptr[i + 1], nse)
+    # All are freed first: a synapse may move to where another one of its row was.
     for k in range(begin, end):
         if rewired[k]:
             y[k] = y.dtype(size)
