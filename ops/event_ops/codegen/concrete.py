@@ -79,7 +79,7 @@ def _indices(error: Exception) -> list[int]:
 
 def _text_at(frame: FrameType, index: int) -> str:
     """Return the source that a frame executes, in one line; "" if it is not known."""
-    # An instruction of CPython has two bytes.
+    # A code unit of CPython, for each of which there is a position, has two bytes.
     position: Any = next(islice(frame.f_code.co_positions(), index // 2, None), (None,) * 4)
     first, last, start, end = position
     if None in position:

@@ -133,8 +133,6 @@ class _Flat:
             made = self._called(loop.body, [*loop.held, *carry, *elements])
             carry = made[: len(carry)]
             outputs.append(made[len(carry) :])
-            if len(self.operations) > MOST_OPERATIONS:
-                raise self.source.too_long(loop.equation, MOST_OPERATIONS)
         if loop.is_reverse:
             outputs.reverse()
         stacked = loop.avals[len(carry) :]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from event_ops.checks.keywords import places, values_at_places
+from event_ops.kernels.reference.entries import along
 from event_ops.kernels.reference.neutral import neutral
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -103,7 +104,7 @@ def _products_of_others(target: jax.Array, indices: jax.Array, updates: jax.Arra
         return jnp.zeros_like(updates)
     at = places(indices, size, mode, from_end=True)
     order = jnp.argsort(at, stable=True)
-    inside, there = _by_row(at < size, updates), at[order]
+    inside, there = along(at < size, updates), at[order]
     sorted_updates = jnp.where(inside, updates, 1)[order]
     # Before times after, since a quotient by the update itself would be 0 / 0 at 0.
     before = _products_before(sorted_updates, there)
@@ -114,7 +115,7 @@ def _products_of_others(target: jax.Array, indices: jax.Array, updates: jax.Arra
 
 def _products_before(factors: jax.Array, there: jax.Array) -> jax.Array:
     """Return the product of the factors of its place before each one, where equal places are neighbours."""
-    begins = _by_row(there != _moved(there, -1), factors)
+    begins = along(there != _moved(there, -1), factors)
     shifted = jnp.where(begins, 1, _moved(factors, 1))
     flags = jnp.broadcast_to(begins, factors.shape)
     return jax.lax.associative_scan(_joined, (flags, shifted))[1]
@@ -128,7 +129,3 @@ def _joined(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
 def _moved(x: jax.Array, first: int) -> jax.Array:
     """Return x moved on by one, behind a value."""
     return jnp.concatenate([jnp.full((1, *x.shape[1:]), first, x.dtype), x])[:-1]
-
-
-def _by_row(x: jax.Array, like: jax.Array) -> jax.Array:
-    return x.reshape(-1, *(1,) * (like.ndim - 1))

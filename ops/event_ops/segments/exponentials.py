@@ -15,7 +15,8 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS
 from event_ops.checks.at_places import checked_segments
 from event_ops.checks.values import contract
-from event_ops.segments.shared import by_row, one_program, places_of, taken
+from event_ops.kernels.reference.entries import along
+from event_ops.segments.shared import one_program, places_of, taken
 
 
 @contract(segment_ids=contracts.segments)
@@ -144,7 +145,7 @@ def _exponents(
     # Whatever is subtracted, the results are the same, and so are their derivatives.
     largest = segment_max(jax.lax.stop_gradient(logits), segment_ids, num_segments, **options)
     at = places_of(segment_ids, num_segments, options["mode"])
-    inside = by_row(at < num_segments, logits)
+    inside = along(at < num_segments, logits)
     shifts = jnp.where(largest == -jnp.inf, 0, largest)
     shifted = jnp.where(inside, logits, -jnp.inf) - taken(shifts, at)
     powers = jnp.exp(shifted)

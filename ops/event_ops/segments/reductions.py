@@ -16,7 +16,8 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, REALS
 from event_ops.checks.at_places import checked_segments
 from event_ops.checks.values import contract
-from event_ops.segments.shared import COMPLEX, by_row, one_program, places_of, taken
+from event_ops.kernels.reference.entries import along
+from event_ops.segments.shared import COMPLEX, one_program, places_of, taken
 
 
 @contract(segment_ids=contracts.segments)
@@ -110,7 +111,7 @@ def _mean(
 ) -> jax.Array:
     sums = segment_sum(data, segment_ids, num_segments, deterministic=deterministic, **options)
     counts = _counts(data, segment_ids, num_segments, **options)
-    return sums / by_row(jnp.maximum(counts, 1).astype(data.dtype), data)
+    return sums / along(jnp.maximum(counts, 1).astype(data.dtype), data)
 
 
 def _counts(data: jax.Array, segment_ids: jax.Array, num_segments: int, **options: Any) -> jax.Array:
@@ -181,9 +182,9 @@ def _var(
         return means.real
     at = places_of(segment_ids, num_segments, options["mode"])
     # Data that are dropped are 0, so that one that is NaN has no part in derivatives.
-    off = jnp.where(by_row(at < num_segments, data), data, 0) - taken(means, at, 0)
+    off = jnp.where(along(at < num_segments, data), data, 0) - taken(means, at, 0)
     squares = off * off if off.dtype.kind == "f" else off.real * off.real + off.imag * off.imag
     sums = segment_sum(squares, segment_ids, num_segments, deterministic=deterministic, **options)
     left = _counts(data, segment_ids, num_segments, **options) - ddof
-    each = sums / by_row(jnp.maximum(left, 1).astype(sums.dtype), sums)
-    return jnp.where(by_row(left > 0, each), each, 0)
+    each = sums / along(jnp.maximum(left, 1).astype(sums.dtype), sums)
+    return jnp.where(along(left > 0, each), each, 0)

@@ -27,8 +27,3 @@ def places_of(segment_ids: jax.Array, num_segments: int, mode: str) -> jax.Array
 def taken(values: jax.Array, at: jax.Array, otherwise: float = 1) -> jax.Array:
     """Return the value of each datum's segment, or another where it has none."""
     return values.at[at].get(mode="fill", fill_value=otherwise)
-
-
-def by_row(x: jax.Array, like: jax.Array) -> jax.Array:
-    """Return the vector x with as many axes as `like`, so that it goes with the rows of that."""
-    return x.reshape(-1, *(1,) * (like.ndim - 1))

@@ -177,7 +177,7 @@ def _of_groups(weights: Any, group: Any, count: int, bits: int, bound: Any) -> _
     # Codes from -limit to limit: the lowest code has no positive counterpart, and stays unused.
     wide, limit = np.abs(weights.astype(float)), 2 ** (bits - 1) - 1
     largest = np.zeros(count)
-    # `ufunc.at` adds up repeated groups, where `largest[group] = ...` would keep the last.
+    # `ufunc.at` takes every weight of a group, where `largest[group] = ...` would take the last.
     np.maximum.at(largest, group, wide)
     fit = _by_scale(weights, group, largest / limit, limit, bound)
     for unit in (_power_of_two(wide), wide):

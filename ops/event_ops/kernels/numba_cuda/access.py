@@ -43,8 +43,8 @@ def launched(data: Any, *permutation: Any) -> tuple[Any, Any]:
 
 
 @cuda.jit(device=True)
-def own(x: Any, i: Any) -> Any:
-    """Return element i."""
+def element_at(x: Any, i: Any) -> Any:
+    """Return element i, such as a weight, or an event that is a flag, a number or a count."""
     return x[i]
 
 
@@ -56,7 +56,7 @@ def only(x: Any, _i: Any) -> Any:
 
 def element_of(x: Any) -> Any:
     """Return the device function `f(x, i)` that equals `at`, without asking at every i."""
-    return only if x.size == 1 else own
+    return only if x.size == 1 else element_at
 
 
 @cuda.jit(device=True)
@@ -114,12 +114,6 @@ def row_of_bit(words: Any, position: Any, rows: Any) -> Any:
 
 
 @cuda.jit(device=True)
-def number_at(events: Any, i: Any) -> Any:
-    """Return event i of flags, numbers or counts."""
-    return events[i]
-
-
-@cuda.jit(device=True)
 def bit_at(words: Any, i: Any) -> Any:
     """Return event i of packed bits."""
     return (words[np.uint64(i >> 5)] >> (i & 31)) & 1
@@ -138,12 +132,12 @@ def row_of_event_for(dtype: Any) -> Any:
 
 def active_value_for(dtype: Any) -> Any:
     """Return the device function `f(events, i)` that gives the value of the active event of row i."""
-    return one_at if np.dtype(dtype) in (np.bool_, np.int32, np.uint32) else number_at
+    return one_at if np.dtype(dtype) in (np.bool_, np.int32, np.uint32) else element_at
 
 
 def event_at_for(dtype: Any) -> Any:
     """Return the device function `f(events, i)` that gives event i, active or not; not for spike ids."""
-    return bit_at if np.dtype(dtype) == np.uint32 else number_at
+    return bit_at if np.dtype(dtype) == np.uint32 else element_at
 
 
 def positions_in(events: Any, rows: int) -> int:

@@ -85,7 +85,7 @@ def ell_as_csr(data: jax.Array, indices: jax.Array) -> tuple[jax.Array, jax.Arra
 
 
 def along(data: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the weights in a shape that multiplies `x`, one row per entry; a single weight stays 0-d."""
+    """Return a vector with as many axes as `x`, an element for each of its rows; one number stays 0-d."""
     return data.reshape(data.shape + (1,) * (x.ndim - data.ndim)) if data.ndim else data
 
 
