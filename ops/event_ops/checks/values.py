@@ -54,6 +54,7 @@ class Rule:
 Declared = Callable[[Mapping[str, Any]], Rule | None]
 
 _BY_ENVIRONMENT: Final = os.environ.get(VARIABLE, "") not in ("", "0")
+# A context of JAX is part of the keys of its caches: what is compiled without checks is not used with them.
 _MODE: Final = jax.make_user_context(_BY_ENVIRONMENT)
 if _BY_ENVIRONMENT:
     debug.turn_on()

@@ -134,6 +134,7 @@ class _Flat:
             carry = made[: len(carry)]
             outputs.append(made[len(carry) :])
         if loop.is_reverse:
+            # Outputs are in the order of elements, not of turns.
             outputs.reverse()
         stacked = loop.avals[len(carry) :]
         of_turns = [[x for each in outputs for x in each[k].ravel()] for k in range(len(stacked))]
@@ -260,6 +261,7 @@ class _Flat:
         if self.around and self.local.isdisjoint(operands):
             return self.around._assign(primitive, operands, dtype)  # the same in all turns
         operation = Operation(primitive, tuple(operands), dtype, f"{self.names}{len(self.operations)}")
+        # Of equal operations there is one: all others have its result.
         made: Any = self.operations.setdefault((primitive, operation.operands, dtype), operation)
         self.made_by[made.result] = made
         self.local.add(made.result)

@@ -82,6 +82,7 @@ def of_numbers(primitive: str, operands: Sequence[str], dtype: str) -> str | Non
     numbers = [_integer(x) for x in operands]
     if None in numbers:
         return None
+    # Integers wrap around in silence, as those of JAX do.
     with np.errstate(over="ignore"):
         number = _OF_INTEGERS[primitive](*numbers).astype(dtype)
     return str(bool(number)) if dtype == "bool" else f"np.{dtype}({number})"

@@ -101,6 +101,7 @@ def gspmm(
         "sum" if reduce == "mean" else reduce,
         edges.shape,
         count,
+        # Derivatives find a maximum by comparing: a message has to come out the same again.
         exact=reduce in ("max", "min"),
     )
     dtype = operands.message.jaxpr.out_avals[0].dtype

@@ -58,6 +58,7 @@ def _at_rows(of: Pass, values: jax.Array, stored: jax.Array, rows: jax.Array) ->
     if of.reduce == "mul":
         return places.multiply(values, mode="drop")
     extrema = (places.max if of.reduce == "max" else places.min)(values, mode="drop")
+    # Rows without entries are told by counting: their maximum looks like one of infinities.
     count = sums_at(stored.astype(jnp.int32), rows, size)
     return jnp.where(count[:, None] > 0, extrema, jnp.zeros_like(extrema))
 

@@ -78,6 +78,7 @@ class Passes:
         self._keep_in_outputs(each)
         each[-1].stores += [(y, x) for y, x in self.writes if y not in self.outputs.values()]
         made = {name: pass_ for pass_ in each for name in pass_.made}
+        # A pass that reads what another one makes finds it in a row.
         crossing = [x for pass_ in each for x in pass_.read if made.get(x, pass_) is not pass_]
         for name in dict.fromkeys([*self.same.values(), *crossing]):
             if name not in self.outputs:

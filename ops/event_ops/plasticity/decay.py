@@ -103,6 +103,7 @@ def decaying(
 
     stamp, at_neuron = ((), (since,)) if since else ((_LAST,), ())
     more = TIME, *(tau for _, tau in places if isinstance(tau, str)), *at_neuron
+    # By its signature a rule says what it takes: `wraps` would show the one of the old rule.
     visited.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.POSITIONAL_ONLY) for name in (*names, *stamp)]
         + [Parameter(name, Parameter.KEYWORD_ONLY) for name in dict.fromkeys((*by_name, *more))]

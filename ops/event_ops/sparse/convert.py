@@ -100,6 +100,7 @@ def spanned_entries(parts: Parts, hint: str | None = MEND, *, free: bool = True)
     return Parts(
         data[places] if data.ndim else data,
         indices[places],
+        # A row begins behind as many entries as are left in front of where it began.
         jnp.asarray(np.searchsorted(places, ends).astype(ends.dtype)),
         shape,
         places.astype(np.int32 if nse < 2**31 else np.int64) if order is None else order[places],
@@ -143,6 +144,7 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
 @partial(jax.jit, static_argnames="nse")
 def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return row, column and value of the first `nse` elements that are not zero."""
+    # In the last row, so that entries stay sorted by row.
     padding = (max(matrix.shape[0] - 1, 0), 0)
     row, col = jnp.nonzero(matrix, size=nse, fill_value=padding)
     real = jnp.arange(nse) < jnp.count_nonzero(matrix)

@@ -193,6 +193,7 @@ def add_diagonal(A: Matrix, x: ArrayLike) -> Matrix:
     if has_known_structure(A):
         row, column, k = known_coordinates(A)
         on = row == column
+        # Duplicates add up: x goes to one of them alone.
         stored, first = np.unique(row[on], return_index=True)
         if stored.size == n:
             return A.with_data(data.at[k[on][first]].add(x, unique_indices=True))

@@ -210,6 +210,7 @@ def shard_csr(
     rows, nse = int(np.diff(cuts).max()), int(np.diff(ends[list(cuts)]).max())
     check_countable(nse, "entries of one shard, of which more would have fewer")
     check_countable(whole.shape[1], "columns")
+    # Each array of the result asks for the blocks anew: they are cut once.
     part = cache(lambda k: whole.rows(cuts[k], cuts[k + 1]))
     block = cache(lambda k: part(k).padded(rows, nse))
     cut = (rows, whole.shape[1]), whole.transposed, cuts, mesh, axis

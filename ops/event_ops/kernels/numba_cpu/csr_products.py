@@ -90,6 +90,7 @@ def csr_event_matvec(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
     def call(data: Any, indices: Any, indptr: Any, events: Any, *permutation: Any) -> Any:
         if not transpose:
             events = one_each(events, shape[1], outs.dtype)
+        # Transposed, only rows of active events are read: mostly few, which the kernel counts by itself.
         large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
         kernel = EVENT_MATVEC[transpose][large]
         kernel = permuted(kernel, large) if permutation else kernel

@@ -44,6 +44,7 @@ def share(totals: Any, ids: Any, n: int, part: int, parts: int) -> int:
     """Return where one of `parts` shares of about equal work begins in `ids`: at the first event of a row."""
     if part == parts:
         return ids.size
+    # Whole rows: the events of a row are added in one pass over its entries.
     start = np.searchsorted(totals, totals[ids.size] * part // parts)
     while 0 < start < ids.size and ids[start] // n == ids[start - 1] // n:
         start += 1

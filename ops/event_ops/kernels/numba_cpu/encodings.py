@@ -70,6 +70,7 @@ def COMPACT(large: bool) -> Any:
         if large:
             parts = num_threads()
             lists, lengths = lists_of(spikes.size, parts, spike_ids)
+            # Into separate lists: nobody knows yet how many ids come before those of a thread.
             for part in prange(parts):
                 low, high = spikes.size * part // parts, spikes.size * (part + 1) // parts
                 lengths[part] = list_part(spikes[low:high], low, lists[part])

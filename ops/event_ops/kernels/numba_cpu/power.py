@@ -37,6 +37,7 @@ def _of_float32(x: Any, y: Any) -> Any:
     word = bits(size) - bits(_LOW_HALF)
     power = number((word >> np.int64(52)) + bits(_ROUND)) - _ROUND
     mantissa = number(bits(size) - (word & ~np.int64((1 << 52) - 1)))
+    # In terms of s the series has odd powers alone, and half as many terms.
     s = (mantissa - 1.0) / (mantissa + 1.0)
     square, series = s * s, _LOG[0]
     for coefficient in _LOG[1:]:

@@ -60,6 +60,7 @@ def _evaluated(formula: Formula, dtype: Any, *times: Any) -> jax.Array:
 
 @functools.lru_cache(1024)
 def _of_numbers(formula: Formula, dtype: Any, *times: float) -> Any:
+    # In double precision: a decay near 1 would lose digits that many steps multiply.
     number = np.array(formula(np, *map(np.float64, times)), dtype)
     number.setflags(write=False)
     return number

@@ -58,6 +58,7 @@ def _raised_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
 
 def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
     """Return whether the refractory time of each neuron lasts through this step."""
+    # Half a step: what is left after whole steps is not quite 0 by rounding, and must not be one step more.
     return refractory > dt / 2
 
 
