@@ -26,8 +26,8 @@ def check(app: Any, env: Any) -> None:
 
 def missing(described: Iterable[str]) -> list[str]:
     """Return the public names that no page describes."""
-    known = set(described)
-    return [name for package in PACKAGES for name in public_names(package) if name not in known]
+    entries = set(described)
+    return [name for package in PACKAGES for name in public_names(package) if name not in entries]
 
 
 def public_names(package: str) -> list[str]:

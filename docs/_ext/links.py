@@ -27,13 +27,13 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Gather addresses and ids."""
-        found = {name: value or "" for name, value in attrs}
-        if "id" in found:
-            self.ids.add(found["id"])
+        attributes = {name: value or "" for name, value in attrs}
+        if "id" in attributes:
+            self.ids.add(attributes["id"])
         for name in ("href", "src"):
-            if name in found:
-                self.links.append((tag, found[name]))
-        classes = found.get("class", "").split()
+            if name in attributes:
+                self.links.append((tag, attributes[name]))
+        classes = attributes.get("class", "").split()
         if tag == "code" and "xref" in classes and "a" not in self._open:
             self._role = next((role for role in ROLES if role in classes), None)
         if tag in ("a", "code"):
@@ -73,16 +73,16 @@ def read(path: Path) -> Page:
 
 
 def _problem(tag: str, address: str, path: Path, pages: dict[Path, Page]) -> str | None:
-    parts = urlsplit(address)
-    if parts.scheme == "data":
+    url = urlsplit(address)
+    if url.scheme == "data":
         return None
-    if parts.scheme or parts.netloc:
+    if url.scheme or url.netloc:
         loads = any(tag == name for name, _ in LOADING)
         return "is loaded from a network" if loads else None
-    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    target = (path.parent / unquote(url.path)).resolve() if url.path else path
     if not target.is_file():
         return "is not there"
-    anchor = unquote(parts.fragment)
+    anchor = unquote(url.fragment)
     if anchor and target in pages and anchor not in pages[target].ids:
         return "has no such place"
     return None
@@ -91,9 +91,9 @@ def _problem(tag: str, address: str, path: Path, pages: dict[Path, Page]) -> str
 def main(argv: list[str]) -> int:
     """Print the problems; return 1 if there are any."""
     site = Path(argv[0]).resolve()
-    found = list(problems(site))
-    print("\n".join(found) or f"{site.name}: every link leads somewhere")
-    return int(bool(found))
+    faults = list(problems(site))
+    print("\n".join(faults) or f"{site.name}: every link leads somewhere")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":

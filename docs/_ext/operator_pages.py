@@ -42,7 +42,7 @@ def write(folder: Path) -> None:
 def page(operator: Operator, results: Results) -> str:
     """MyST Markdown."""
     name = operator.name
-    parts = [
+    sections = [
         f"# {name}",
         f"```{{eval-rst}}\n.. autofunction:: event_ops.{name}\n```",
         "## Backends",
@@ -60,7 +60,7 @@ def page(operator: Operator, results: Results) -> str:
         "## Source",
         sources(operator),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(sections) + "\n"
 
 
 def facts(operator: Operator) -> str:
@@ -69,8 +69,8 @@ def facts(operator: Operator) -> str:
     tags = ", ".join(sorted(operator.kernel.tags))
     names = list(inspect.signature(operator.function).parameters)
     places = sorted({place for case in operator.cases for place in case.differentiable})
-    found = ", ".join(f"`{names[place]}`" for place in places) or "none"
-    derivatives = f"Derivatives are tested with respect to: {found}."
+    differentiable = ", ".join(f"`{names[place]}`" for place in places) or "none"
+    derivatives = f"Derivatives are tested with respect to: {differentiable}."
     return f"Tested dtypes: {dtypes}. Tags: {tags}. {derivatives}"
 
 
@@ -129,10 +129,10 @@ def short(module: str) -> str:
 def index(every: Iterable[Operator]) -> str:
     """The list of operators by family, each in the first one that one of its tags names."""
     families = by_family(every)
-    parts = ["# Operators", f"{sum(map(len, families.values()))} operators, a page for each."]
+    sections = ["# Operators", f"{sum(map(len, families.values()))} operators, a page for each."]
     for family, members in families.items():
         rows = [f"- [`{o.name}`]({o.name}.md): {first_sentence(o)}" for o in members]
-        parts += [f"## {family}", "\n".join(rows)]
+        sections += [f"## {family}", "\n".join(rows)]
     names = "\n".join(operator.name for members in families.values() for operator in members)
-    parts.append(f"```{{toctree}}\n:hidden:\n\n{names}\n```")
-    return "\n\n".join(parts) + "\n"
+    sections.append(f"```{{toctree}}\n:hidden:\n\n{names}\n```")
+    return "\n\n".join(sections) + "\n"

@@ -24,10 +24,10 @@ class Results:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read a results folder; catalog and counters that cannot be read count as empty."""
-        files = read(folder).found
-        found, measured = files["matrix"], files.get("catalog", {})
+        files = read(folder).files
+        matrix_file, measured = files["matrix"], files.get("catalog", {})
         return cls(
-            (matrix(found, Ids()), found),
+            (matrix(matrix_file, Ids()), matrix_file),
             (compared(groups(measured)), measured),
             files.get("gpu_counters", {}),
         )
@@ -46,15 +46,15 @@ def backends(operator: Operator) -> str:
     return markdown_table(["backend", "platforms", "leaves to others"], rows)
 
 
-def conformance(name: str, found: tuple[Matrix, Mapping[str, Any]]) -> str:
+def conformance(name: str, recorded: tuple[Matrix, Mapping[str, Any]]) -> str:
     """A row per property, a column per backend; in each square how many cells passed."""
-    lines = {line.backend: line for line in found[0].lines if line.operator == name}
+    lines = {line.backend: line for line in recorded[0].lines if line.operator == name}
     if not lines:
-        return f"{_ran(found[1])} This operator was not in it yet."
-    properties = [p for p in found[0].properties if any(p in line.squares for line in lines.values())]
+        return f"{_ran(recorded[1])} This operator was not in it yet."
+    properties = [p for p in recorded[0].properties if any(p in line.squares for line in lines.values())]
     rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in properties]
-    found_by = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
-    return "\n\n".join([_ran(found[1]), found_by, _SIGNS])
+    table = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
+    return "\n\n".join([_ran(recorded[1]), table, _SIGNS])
 
 
 _SIGNS = (
@@ -75,14 +75,14 @@ def _ran(content: Mapping[str, Any]) -> str:
     return ran + (f" Not run: {', '.join(absent)}." if absent else "")
 
 
-def measured(name: str, found: tuple[Sequence[Group], Mapping[str, Any]]) -> str:
+def measured(name: str, recorded: tuple[Sequence[Group], Mapping[str, Any]]) -> str:
     """A row per case: our time, and how many times as long each rival took."""
-    mine = [group for group in found[0] if group.operator == name]
+    mine = [group for group in recorded[0] if group.operator == name]
     if not mine:
         return "No benchmark of this operator has been recorded."
     rows = [[f"`{group.case}`", _ours(group), _others(group)] for group in mine]
-    ran = machine(found[1])
-    where = f"`{found[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
+    ran = machine(recorded[1])
+    where = f"`{recorded[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
     guide = "[How to read this](../../how-to/read-benchmarks.md)."
     remark = f"Times as long as ours: above 1, ours is faster. {guide}"
     return "\n\n".join([f"{where} {remark}", markdown_table(["case", "ours", "times as long"], rows)])
@@ -98,14 +98,14 @@ def _others(group: Group) -> str:
     return ", ".join(f"{t.name} {group.written_ratio(t)}" for t in others)
 
 
-def counted(name: str, found: Mapping[str, Any]) -> str:
+def counted(name: str, recorded: Mapping[str, Any]) -> str:
     """Make a row per case and CUDA backend: the counters of its kernels, executed on a CPU."""
-    mine = [row for row in found.get("rows", ()) if row["operator"] == name]
+    mine = [row for row in recorded.get("rows", ()) if row["operator"] == name]
     if not mine:
         return "No counters of this operator have been recorded."
     rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in mine]
-    compilers = ", ".join(f"{package} {version}" for package, version in found["compilers"].items())
-    ran = f"`{found['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
+    compilers = ", ".join(f"{package} {version}" for package, version in recorded["compilers"].items())
+    ran = f"`{recorded['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
     return "\n\n".join([f"{ran} **Nothing was timed.**", markdown_table(_COUNTERS, rows), _MEANING])
 
 

@@ -50,11 +50,11 @@ def test_without_a_catalog_that_can_be_read_a_page_says_so(tmp_path):
 
 
 def test_counters_are_those_of_the_file_and_say_that_nothing_was_timed(tmp_path):
-    found = {"command": "nox -s counters", "compilers": {"numba-cuda": "0.30"}, "rows": [COUNTED]}
-    text = counted("op1", found)
+    counters = {"command": "nox -s counters", "compilers": {"numba-cuda": "0.30"}, "rows": [COUNTED]}
+    text = counted("op1", counters)
     assert "| `4k` | `warp` | 2 | 1.25 | 88% | 50% | 3 | 7 | 40 | 0 | 75% | 2.5, 2.25 µs |" in text
     assert "Nothing was timed" in text and "**estimate**" in text and "numba-cuda 0.30" in text
-    assert counted("op2", found) == "No counters of this operator have been recorded."
+    assert counted("op2", counters) == "No counters of this operator have been recorded."
 
 
 def test_pages_of_operators_that_are_gone_are_removed(tmp_path):

@@ -49,11 +49,11 @@ def in_jax(state: jax.Array, action: jax.Array) -> tuple[jax.Array, ...]:
 @pytest.mark.parametrize("step", ["step", "cart_pole_in_jax"])
 def test_a_step_is_that_of_the_equations(page, states, step):
     for action in (0, 1):
-        found = jax.vmap(page[step], (0, None))(states, action)
+        stepped = jax.vmap(page[step], (0, None))(states, action)
         expected = jax.vmap(in_jax, (0, None))(states, action)
-        for ours, theirs in zip(found, expected, strict=True):
+        for ours, theirs in zip(stepped, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=2e-6)
-        assert set(found[3].tolist()) == {True, False}
+        assert set(stepped[3].tolist()) == {True, False}
 
 
 @pytest.mark.slow
@@ -84,8 +84,8 @@ def test_a_batch_in_a_scan_is_each_environment_alone_step_by_step(page):
         for t, each in enumerate(others):
             acting, beginning = jax.random.split(each)
             state, observed, reward, done = page["step"](state, agent(acting, observed))
-            for found, expected in zip(batch, (observed, reward, done), strict=True):
-                np.testing.assert_array_equal(found[i, t], expected)
+            for array, expected in zip(batch, (observed, reward, done), strict=True):
+                np.testing.assert_array_equal(array[i, t], expected)
             if done:
                 state = page["reset"](beginning)
 

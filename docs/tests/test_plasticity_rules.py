@@ -68,20 +68,20 @@ def trace(spikes, t, tau, *, inclusive):
 
 
 def test_pairs(page):
-    found = simulate(
+    w_end = simulate(
         page["pair_pre"], page["pair_post"], jnp.full(1, 0.5), [17.0], [34.0],
         lambda t, pre, post: {"x_post": post[0], "A_minus": 0.006},
         lambda t, pre, post: {"x_pre": pre[0], "A_plus": 0.005},
     )  # fmt: skip
     down = sum(trace(POST, t, 34, inclusive=False) for t in np.flatnonzero(PRE))
     up = sum(trace(PRE, t, 17, inclusive=True) for t in np.flatnonzero(POST))
-    np.testing.assert_allclose(found, 0.5 - 0.006 * down + 0.005 * up, rtol=1e-5)
+    np.testing.assert_allclose(w_end, 0.5 - 0.006 * down + 0.005 * up, rtol=1e-5)
 
 
 def test_triplets(page):
     minus, plus = {"A2_minus": 7e-3, "A3_minus": 2e-3}, {"A2_plus": 5e-3, "A3_plus": 6e-3}
     taus_pre, taus_post = (17.0, 101.0), (34.0, 125.0)
-    found = simulate(
+    w_end = simulate(
         page["triplet_pre"], page["triplet_post"], jnp.full(1, 0.5), taus_pre, taus_post,
         lambda t, pre, post: {"r2_pre": pre[1], "o1_post": post[0]} | minus,
         lambda t, pre, post: {"r1_pre": pre[0], "o2_post": post[1]} | plus,
@@ -94,19 +94,19 @@ def test_triplets(page):
         if POST[t]:
             r1, o2 = trace(PRE, t, 17, inclusive=True), trace(POST, t, 125, inclusive=False)
             w += r1 * (plus["A2_plus"] + plus["A3_plus"] * o2)
-    np.testing.assert_allclose(found, w, rtol=1e-5)
+    np.testing.assert_allclose(w_end, w, rtol=1e-5)
 
 
 def test_inhibition(page):
     eta, alpha = 0.01, 0.4
-    found = simulate(
+    w_end = simulate(
         page["vogels_pre"], page["vogels_post"], jnp.full(1, 0.5), [20.0], [20.0],
         lambda t, pre, post: {"x_post": post[0], "eta": eta, "alpha": alpha},
         lambda t, pre, post: {"x_pre": pre[0], "eta": eta},
     )  # fmt: skip
     gaps = np.flatnonzero(PRE)[:, None] - np.flatnonzero(POST)  # all pairs, whatever their order is
     expected = 0.5 + eta * (np.exp(-abs(gaps) / 20).sum() - alpha * PRE.sum())
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(w_end, expected, rtol=1e-5)
 
 
 def test_eligibility_and_reward(page):

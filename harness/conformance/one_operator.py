@@ -22,12 +22,12 @@ NOTHING_COLLECTED = 5  # pytest's exit status
 
 def named(names: str) -> list[Operator]:
     """Return the operators of these names; raise LookupError for another name."""
-    known = {operator.name: operator for operator in operators()}
+    by_name = {operator.name: operator for operator in operators()}
     for name in names.split(","):
-        if name not in known:
-            near = ", ".join(difflib.get_close_matches(name, known)) or ", ".join(known)
+        if name not in by_name:
+            near = ", ".join(difflib.get_close_matches(name, by_name)) or ", ".join(by_name)
             raise LookupError(f"the catalog has no operator {name!r}; expected one such as {near}")
-    return [known[name] for name in names.split(",")]
+    return [by_name[name] for name in names.split(",")]
 
 
 def runs(names: str) -> Iterator[tuple[str, ...]]:

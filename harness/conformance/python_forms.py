@@ -18,10 +18,10 @@ BACKEND = "numba_cpu"
 if __name__ == "__main__":
     if sys.argv[1:] == ["threads"]:
         use_all_threads()
-    looked_at = {}
+    checked = {}
     for operator in OPERATORS:
         cells = [cell for cell in value_cells(operator, BACKEND) if small(operator, cell.case)]
         for cell in cells:
             cell.check()
-        looked_at[operator.name] = len(cells)
-    print(json.dumps(looked_at))
+        checked[operator.name] = len(cells)
+    print(json.dumps(checked))

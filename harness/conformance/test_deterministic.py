@@ -45,8 +45,8 @@ def test_every_run_gives_the_same_bits(on_gpu, name):
 def test_one_entry_and_one_weight_for_all(on_gpu):
     structure = np.array([2]), np.array([0, 1])
     how = {"shape": (1, 3), "transpose": True, "deterministic": True, "backend": "numba_cuda"}
-    found = eo.csr_event_matvec(np.float32(5), *structure, np.array([True]), **how)
-    np.testing.assert_array_equal(found, [0, 0, 5])
+    y = eo.csr_event_matvec(np.float32(5), *structure, np.array([True]), **how)
+    np.testing.assert_array_equal(y, [0, 0, 5])
 
 
 # segment_sum adds up in 64 bits: what the order changes is rounded away.

@@ -41,9 +41,9 @@ def divided_and_subtracted(*args, divided=emit._divided):
 
 
 @njit
-def count_one_more(found, size, spike_ids, num_spikes):
+def count_one_more(buffers, size, spike_ids, num_spikes):
     """Finish a list wrongly: it would have one spike more than there are."""
-    finish(found + np.uintp(1), size, spike_ids, num_spikes)
+    finish(buffers + np.uintp(1), size, spike_ids, num_spikes)
 
 
 # What is replaced by what.
@@ -84,13 +84,13 @@ def test_the_kit_notices_a_broken_compiler(name, monkeypatch):
     owner, attribute, wrong = WRONG[name]
     plant = monkeypatch.setitem if isinstance(owner, dict) else monkeypatch.setattr
     plant(owner, attribute, wrong)
-    looked_at = [
+    outcomes = [
         look_at(cell, MODULE)
         for cell in CELLS
         if cell.backend == "numba_cpu" and cell.dtype == "float32" and cell.prop.name == "values"
         and cell.case.name in ("random", "threshold", "listed")
     ]  # fmt: skip
-    assert FAILED in [outcome.status for outcome in looked_at]
+    assert FAILED in [outcome.status for outcome in outcomes]
 
 
 @pytest.mark.slow

@@ -20,6 +20,6 @@ def test_every_kernel_as_python_gives_what_its_oracle_gives(words):
         [sys.executable, program, *words], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
-    looked_at = json.loads(done.stdout)
-    assert set(looked_at) == {operator.name for operator in OPERATORS}
-    assert min(looked_at.values()) > 2
+    checked = json.loads(done.stdout)
+    assert set(checked) == {operator.name for operator in OPERATORS}
+    assert min(checked.values()) > 2

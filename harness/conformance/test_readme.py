@@ -98,11 +98,11 @@ def test_the_kernel_of_the_readme_of_ptx_on_cpu_prints_what_is_below_it(tmp_path
     said = re.search(r"^```\n(\[64.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL)[1]
     (program,) = programs(readme)
     # numba-cuda 0.30 reads a name that NumPy 2.5 no longer has, and with it warns as it is imported.
-    known = "import numpy\nnumpy.__dict__.setdefault('row_stack', numpy.vstack)\n"
-    shown = run(known + program, tmp_path, "-W", "ignore:The 'generic' unit:DeprecationWarning")
+    workaround = "import numpy\nnumpy.__dict__.setdefault('row_stack', numpy.vstack)\n"
+    shown = run(workaround + program, tmp_path, "-W", "ignore:The 'generic' unit:DeprecationWarning")
     # Which instructions there are depends on the compiler; what they do with memory does not.
-    kept = r"\[64.*|global memory.*|argument .*|kernel 'row_sums'.*"
-    assert re.findall(kept, shown) == re.findall(kept, said) and len(re.findall(kept, said)) == 5
+    pattern = r"\[64.*|global memory.*|argument .*|kernel 'row_sums'.*"
+    assert re.findall(pattern, shown) == re.findall(pattern, said) and len(re.findall(pattern, said)) == 5
 
 
 def test_the_tables_of_operators_are_current(tmp_path):

@@ -33,7 +33,9 @@ def on_numba_cuda(gpu, monkeypatch):
 def test_a_warp_asks_once_for_four_neurons_of_each_lane(gpu, monkeypatch, name, arrays):
     made, operator = [], OPERATORS[name]
     row_of = counters.row_of
-    monkeypatch.setattr(counters, "row_of", lambda *given: made.extend(given[4]) or row_of(*given))
+    monkeypatch.setattr(
+        counters, "row_of", lambda *arguments: made.extend(arguments[4]) or row_of(*arguments)
+    )
     counters.count(gpu, operator, operator.tagged(BENCHMARK)[0], "numba_cuda")
     (launch,) = made
     assert launch.counts.global_memory.requests <= arrays * -(-4000 // (WARP * PER_THREAD))
@@ -52,8 +54,8 @@ def lif(n, x64=False, backend="numba_cuda"):
 @pytest.mark.parametrize("n", SIZES)
 def test_the_last_thread_may_have_fewer_neurons(n, x64):
     with jax.enable_x64(x64):
-        for found, expected in zip(lif(n, x64), lif(n, x64, "reference"), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-12 if x64 else 1e-6)
+        for result, expected in zip(lif(n, x64), lif(n, x64, "reference"), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-12 if x64 else 1e-6)
 
 
 def test_a_value_does_not_depend_on_the_place_of_its_neuron():
@@ -71,9 +73,9 @@ def test_counters_and_flags_have_widths_of_their_own():
     n = 21
     V, rises = np.arange(n, dtype=np.float32) % 3, np.arange(n) % 5 > 1
     for dtype in (np.int32, np.uint32):
-        given = V, np.arange(n, dtype=dtype)
-        found = step(*given, rises=rises, backend="numba_cuda")
-        for each, expected in zip(found, step(*given, rises=rises, backend="reference"), strict=True):
+        inputs = V, np.arange(n, dtype=dtype)
+        results = step(*inputs, rises=rises, backend="numba_cuda")
+        for each, expected in zip(results, step(*inputs, rises=rises, backend="reference"), strict=True):
             np.testing.assert_array_equal(each, expected)
 
 
@@ -83,5 +85,5 @@ def test_arrays_that_begin_within_a_wide_element_are_found():
         for k in range(y.size):
             y[k] = is_aligned(x[k:])
 
-    found = numba_cuda_kernel(kernel, jax.ShapeDtypeStruct((9,), jnp.bool_), launch_dims=1)(jnp.zeros(9))
-    assert list(found) == [k % PER_THREAD == 0 for k in range(9)]
+    aligned = numba_cuda_kernel(kernel, jax.ShapeDtypeStruct((9,), jnp.bool_), launch_dims=1)(jnp.zeros(9))
+    assert list(aligned) == [k % PER_THREAD == 0 for k in range(9)]

@@ -35,8 +35,8 @@ class Promise:
 
 def promises(document: str) -> list[Promise]:
     """Return the promises of a document, with a heading `### number. title` each."""
-    _, *parts = _HEADING.split(document)
-    sections = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    _, *fields = _HEADING.split(document)
+    sections = zip(fields[::3], fields[1::3], fields[2::3], strict=True)
     return [Promise(int(number), title, tuple(_TEST.findall(text))) for number, title, text in sections]
 
 
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, dict[str, float]]:
     """Count the tests, trials, failures, skips and seconds of each promise, by reports with categories."""
-    found: dict[int, dict[str, float]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0.0))
+    totals: dict[int, dict[str, float]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0.0))
     for category, report in reports:
         properties: list[tuple[str, Any]] = report.user_properties
         skipped, failed = category == "skipped", category in ("failed", "error")
@@ -63,24 +63,24 @@ def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, dict
         counts = 1, 0 if skipped else tried, failed, skipped, report.duration
         for number in (value for name, value in properties if name == _PROMISE):
             for name, count in zip(COUNTED, counts, strict=True):
-                found[number][name] += count
-    return found
+                totals[number][name] += count
+    return totals
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the table."""
     document = config.rootpath / DOCUMENT
-    known = promises(document.read_text(encoding="utf-8")) if document.exists() else []
+    documented = promises(document.read_text(encoding="utf-8")) if document.exists() else []
     stats = terminalreporter.stats
     categories = ("passed", "failed", "error", "skipped")
     reports = ((name, x) for name in categories for x in stats.get(name, ()) if hasattr(x, "user_properties"))
-    found = outcomes(reports)
-    Console(width=110).print(_table(known, found))
+    totals = outcomes(reports)
+    Console(width=110).print(_table(documented, totals))
 
 
-def _table(known: list[Promise], found: dict[int, dict[str, float]]) -> Table:
+def _table(documented: list[Promise], totals: dict[int, dict[str, float]]) -> Table:
     table = new_table("Promises", ("promise", *COUNTED), text=("promise",))
-    for promise in known:
-        counts = (f"{found[promise.number][name]:.0f}" for name in COUNTED)
+    for promise in documented:
+        counts = (f"{totals[promise.number][name]:.0f}" for name in COUNTED)
         table.add_row(f"{promise.number}. {promise.title}", *counts)
     return table

@@ -41,10 +41,10 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def write_found(path: Path, command: str, found: Mapping[str, Any]) -> None:
+def write_results(path: Path, command: str, figures: Mapping[str, Any]) -> None:
     """Write the figures, with the command that measures them again, the time and the machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    result = {"command": command, **when(), "machine": machine(), **found}
+    result = {"command": command, **when(), "machine": machine(), **figures}
     path.write_text(json.dumps(result, indent=1) + "\n")
 
 

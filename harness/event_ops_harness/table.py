@@ -27,10 +27,10 @@ OTHERS: Final = "Others"
 
 def by_family(operators: Iterable[Operator]) -> dict[str, list[Operator]]:
     """Return each family's operators; families without any are left out."""
-    found: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
+    families: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
     for operator in operators:
-        found[_family_of(operator)].append(operator)
-    return {family: members for family, members in found.items() if members}
+        families[_family_of(operator)].append(operator)
+    return {family: members for family, members in families.items() if members}
 
 
 def _family_of(operator: Operator) -> str:
@@ -56,10 +56,10 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operato
 
 def with_tables(text: str) -> str:
     """Return `text` with a table between each pair of markers. Raises ValueError where there are none."""
-    found = re.findall(r"<!-- (\w+):begin -->", text)
-    if not found:
+    names = re.findall(r"<!-- (\w+):begin -->", text)
+    if not names:
         raise ValueError(f"found no <!-- NAME:begin --> of {', '.join(TABLES)}; put it where a table belongs")
-    for name in found:
+    for name in names:
         before, rest = text.split(f"<!-- {name}:begin -->", 1)
         after = rest.split(f"<!-- {name}:end -->", 1)[1]
         text = f"{before}<!-- {name}:begin -->\n{TABLES[name]()}\n<!-- {name}:end -->{after}"

@@ -58,14 +58,14 @@ def escape_of(model: Microcircuit, wiring: Wiring, steps: int) -> Escape:
 def rate_of(model: Microcircuit, wiring: Wiring, population: int, steps: int) -> Callable[..., jax.Array]:
     """The mean rate in Hz of a population in so many steps, as a function of drive, potentials and seed."""
     step = dynamics(model, None, surrogate=escape_of(model, wiring, steps))
-    own = slice(int(model.first[population]), int(model.first[population + 1]))
+    members = slice(int(model.first[population]), int(model.first[population + 1]))
 
     def rate(drive: jax.Array, V_m: jax.Array, key: jax.Array) -> jax.Array:
         driven = wiring._replace(seed=key, drive=drive)
 
         def body(state: State, _: None) -> tuple[State, jax.Array]:
             state, spikes = step(state, driven)
-            return state, spikes[own].mean()
+            return state, spikes[members].mean()
 
         start = initial_state(model, 1, nothing_pending(model.neurons))._replace(V_m=V_m)
         per_step = jax.lax.scan(body, start, length=steps)[1]
@@ -79,14 +79,14 @@ def slopes(model: Microcircuit, population: int, steps: int, seeds: range) -> tu
     wiring = wiring_of(recurrent_connectivity(model, 1), 1)
     rate = rate_of(model, wiring, population, steps)
     value, gradient = jax.jit(rate), jax.jit(jax.grad(rate))
-    found, differences = [], []
+    gradients, differences = [], []
     for seed in seeds:
         state = initial_state(model, seed)
-        own = state.V_m, np.uint32(key_of(seed, BACKGROUND))
-        found.append(float(gradient(jnp.float32(1), *own)))
-        up, down = (float(value(jnp.float32(1 + sign * STEP), *own)) for sign in (1, -1))
+        start = state.V_m, np.uint32(key_of(seed, BACKGROUND))
+        gradients.append(float(gradient(jnp.float32(1), *start)))
+        up, down = (float(value(jnp.float32(1 + sign * STEP), *start)) for sign in (1, -1))
         differences.append((up - down) / (2 * STEP))
-    return np.array(found), np.array(differences)
+    return np.array(gradients), np.array(differences)
 
 
 def main() -> int:
@@ -98,9 +98,9 @@ def main() -> int:
     options = parser.parse_args()
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale)
     population, steps = POPULATIONS.index(options.population), model.steps(options.ms * 1e-3)
-    found, differences = slopes(model, population, steps, range(1, options.seeds + 1))
+    gradients, differences = slopes(model, population, steps, range(1, options.seeds + 1))
     console = Console()
-    for name, values in (("surrogate gradient", found), ("central difference", differences)):
+    for name, values in (("surrogate gradient", gradients), ("central difference", differences)):
         error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else 0.0
         console.print(f"{options.population}: {name}: {values.mean():.3g} ± {error:.2g} Hz per unit of drive")
     return 0

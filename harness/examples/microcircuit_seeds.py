@@ -31,11 +31,11 @@ def counts_of_seeds(
     V_m = jnp.stack([state.V_m for state in states])
 
     def counts(V_m: jax.Array, key: jax.Array, wiring: Wiring) -> jax.Array:
-        own = wiring._replace(seed=key)
+        seeded = wiring._replace(seed=key)
 
         def body(carry: tuple[State, jax.Array], _: None) -> tuple[tuple[State, jax.Array], None]:
             state, fired = carry
-            state, spikes = step(state, own)
+            state, spikes = step(state, seeded)
             return (state, fired + (spikes & (state.t > discarded)).astype(jnp.int32)), None
 
         start = states[0]._replace(V_m=V_m), jnp.zeros(model.neurons, jnp.int32)
@@ -54,14 +54,14 @@ def main() -> int:
     wiring = wiring_of(recurrent_connectivity(model, 1), 1)
     seeds = list(range(1, options.seeds + 1))
     steps = model.steps(options.seconds)
-    found = np.asarray(counts_of_seeds(model, wiring, seeds, model.steps(DISCARDED), steps))
-    rates = found / (steps * model.dt * 1e-3)
+    counts = np.asarray(counts_of_seeds(model, wiring, seeds, model.steps(DISCARDED), steps))
+    rates = counts / (steps * model.dt * 1e-3)
     table = Table(title=f"Rates in Hz of {len(seeds)} seeds, one program")
     for heading in ("population", *map(str, seeds), "mean"):
         table.add_column(heading, justify="right")
     for name, first, end in zip(POPULATIONS, model.first[:-1], model.first[1:], strict=True):
-        own = rates[:, first:end].mean(axis=1)
-        table.add_row(name, *(f"{rate:.2f}" for rate in own), f"{own.mean():.2f}")
+        means = rates[:, first:end].mean(axis=1)
+        table.add_row(name, *(f"{rate:.2f}" for rate in means), f"{means.mean():.2f}")
     Console().print(table)
     return 0
 

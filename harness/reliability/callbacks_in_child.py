@@ -61,9 +61,9 @@ def _scanned(plus_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _in_flight(program: Callable[[Any], Any]) -> None:
-    given = [np.full(N, i, "f") for i in range(CALLS)]
-    for x, found in zip(given, [program(x) for x in given], strict=True):
-        np.testing.assert_array_equal(found, 8 * x + 7)
+    inputs = [np.full(N, i, "f") for i in range(CALLS)]
+    for x, y in zip(inputs, [program(x) for x in inputs], strict=True):
+        np.testing.assert_array_equal(y, 8 * x + 7)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ if __name__ == "__main__":
     def work(thread: int) -> None:
         for call in range(calls):
             y = np.float32(thread) + x
-            found = functions[call % 2](x, y)
-            assert (np.asarray(found) == x + y).all(), (thread, call)
+            result = functions[call % 2](x, y)
+            assert (np.asarray(result) == x + y).all(), (thread, call)
 
     in_threads(threads, work)
     print(numba.threading_layer(), threads * calls)

@@ -99,8 +99,8 @@ def compact_event_arrivals(d: Draw) -> Made:
     scale = {"scale": d.floats()}  # the rows of the matrix are those of one neuron
     words = _words(d)
     ends = np.stack([words["indptr"], d.indptr(d.sizes.rows, d.sizes.nse)])
-    parts = {"indptr": ends, "starts": d.ids(d.shape[1] + 1, 3)}
-    return {"history": arrays["history"], **words, **scale, **parts, "slot": arrays["slot"]}, static
+    by_part = {"indptr": ends, "starts": d.ids(d.shape[1] + 1, 3)}
+    return {"history": arrays["history"], **words, **scale, **by_part, "slot": arrays["slot"]}, static
 
 
 def csr_event_matmat(d: Draw) -> Made:
@@ -218,9 +218,9 @@ def csr_normalize(d: Draw) -> Made:
 
 
 def csr_rewire(d: Draw) -> Made:
-    given = d.one_of(False, True)
+    has_targets = d.one_of(False, True)
     nse = d.sizes.nse
-    chosen = {"targets": d.ids(d.shape[1], nse)} if given else {"seed": d.ids(9), "step": d.ids(9)}
+    chosen = {"targets": d.ids(d.shape[1], nse)} if has_targets else {"seed": d.ids(9), "step": d.ids(9)}
     static = {"shape": d.shape} | {
         name: d.one_of(False, True) for name in ("allow_autapses", "allow_multapses")
     }

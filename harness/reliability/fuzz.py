@@ -35,11 +35,11 @@ def outputs(call: Call, backend: str) -> list[np.ndarray]:
     before = {name: x.copy() for name, x in call.arrays.items()}
     run = jitted(call.operator, backend, tuple(call.static.items()))
     given_arrays = {name: beside_guards(x, at_end=call.at_end) for name, x in call.arrays.items()}
-    found = [np.asarray(x) for x in jax.tree.leaves(jax.block_until_ready(run(given_arrays)))]
+    results = [np.asarray(x) for x in jax.tree.leaves(jax.block_until_ready(run(given_arrays)))]
     for name, x in before.items():
         np.testing.assert_array_equal(call.arrays[name], x, err_msg=f"the input {name} was written")
         np.testing.assert_array_equal(given_arrays[name], x, err_msg=f"the array {name} was written")
-    return found
+    return results
 
 
 def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) -> int:
@@ -53,14 +53,14 @@ def fuzz(operator: str, backend: str, count: int, profile: str, record: Path) ->
         made += 1
         record.write_text(repr(call))
         try:
-            found = outputs(call, backend)
+            results = outputs(call, backend)
         except (jax.errors.JaxRuntimeError, ValueError) as error:
             # Rows that overlap, or ids that are not sorted as was said, lead two shares to one element.
             if call.defined or " races: " not in str(error):
                 raise
             return
         if call.defined:
-            for one, other in zip(found, outputs(call, "reference"), strict=True):
+            for one, other in zip(results, outputs(call, "reference"), strict=True):
                 np.testing.assert_array_equal(one, other)
 
     one()

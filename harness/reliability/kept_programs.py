@@ -40,5 +40,5 @@ def results(names):
 if __name__ == "__main__":
     jax.monitoring.register_event_listener(lambda event, **_: hits.append(event) if event == HIT else None)
     factor, *names = sys.argv[1:]
-    found = [scaled(float(factor))(X).tolist(), *results(names)]
-    print(json.dumps({"results": found, "hits": len(hits)}))
+    outputs = [scaled(float(factor))(X).tolist(), *results(names)]
+    print(json.dumps({"results": outputs, "hits": len(hits)}))

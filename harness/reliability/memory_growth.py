@@ -55,11 +55,11 @@ def kernels(count):
     return y, factor
 
 
-def growth(what, count):
+def growth(make, count):
     """Bytes that `count` of them add, after a tenth has filled what is filled once."""
-    what(max(1, count // 10))
+    make(max(1, count // 10))
     before = resident()
-    y, factor = what(count)
+    y, factor = make(count)
     assert y.tolist() == (factor * X).tolist()
     return resident() - before
 

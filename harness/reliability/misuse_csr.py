@@ -86,12 +86,12 @@ def _through(operator: Operator, backend: str, corrupt: Corrupt, defined: bool) 
     whole = operator.expected(*_counting(indices, indptr, columns))
     corrupt(indices, indptr)
     for call in _calls(operator, backend):
-        found = np.asarray(call(indices, indptr))
-        assert found.shape == whole.shape
-        assert np.isfinite(found).all()
+        y = np.asarray(call(indices, indptr))
+        assert y.shape == whole.shape
+        assert np.isfinite(y).all()
         if defined:
             expected = operator.expected(*_counting(indices, indptr, columns))
-            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            np.testing.assert_allclose(y, expected, rtol=1e-6)
 
 
 def _container(corrupt: Corrupt, **options: Any) -> CSR:

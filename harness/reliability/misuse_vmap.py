@@ -50,8 +50,8 @@ def _product(x: Any, s: Any, axes: Any, depth: int) -> Any:
     if depth == 0:
         return x * s
     elements = range(SIZES[depth - 1])
-    parts = [[v if a is None else v.take(i, a) for v, a in zip((x, s), axes, strict=True)] for i in elements]
-    return np.stack([_product(*part, axes, depth - 1) for part in parts])
+    pairs = [[v if a is None else v.take(i, a) for v, a in zip((x, s), axes, strict=True)] for i in elements]
+    return np.stack([_product(*pair, axes, depth - 1) for pair in pairs])
 
 
 def _is_right(kernel: Any, method: str | None, axes: Any, depth: int) -> Callable[[], None]:

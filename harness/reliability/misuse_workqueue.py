@@ -70,8 +70,8 @@ def _beside_numba() -> None:
     pending = [f(X, X + i) for i in range(50)]
     for _ in range(50):
         add_parallel(X, X, out)
-    for i, found in enumerate(pending):
-        np.testing.assert_array_equal(found, X + (X + i))
+    for i, y in enumerate(pending):
+        np.testing.assert_array_equal(y, X + (X + i))
 
 
 def _raises_in_threads() -> object:

@@ -18,13 +18,13 @@ LARGE = 100_000  # elements of all inputs
 
 def problems(operator):
     """The operator's name, with its orientation -> arguments of a case."""
-    found = {}
+    inputs = {}
     for case in operator.tagged(BENCHMARK):
         args, kwargs = case.make(np.random.default_rng(0), operator.dtypes[0], "int32")
         name = operator.name + (" transposed" if kwargs.get("transpose") else "")
-        if sum(np.size(x) for x in found.get(name, ([], {}))[0]) < LARGE:
-            found[name] = args, kwargs
-    return found
+        if sum(np.size(x) for x in inputs.get(name, ([], {}))[0]) < LARGE:
+            inputs[name] = args, kwargs
+    return inputs
 
 
 def bits(results):
@@ -38,9 +38,9 @@ def digests(operator, args, kwargs):
 
 
 if __name__ == "__main__":
-    found = {
+    digests_by_name = {
         name: digests(operator, args, kwargs)
         for operator in operators()
         for name, (args, kwargs) in problems(operator).items()
     }
-    print(json.dumps(found))
+    print(json.dumps(digests_by_name))

@@ -142,13 +142,13 @@ def state() -> dict[str, Any]:
 def attributes() -> dict[tuple[str, str], Any]:
     """Return the attributes of other libraries' modules and of their classes, and how classes pickle."""
     modules = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] in LIBRARIES]
-    found = {("copyreg", repr(kind)): how for kind, how in copyreg.dispatch_table.items()}
+    values = {("copyreg", repr(kind)): how for kind, how in copyreg.dispatch_table.items()}
     for module in filter(lambda m: isinstance(m, types.ModuleType), modules):
         for name, value in list(vars(module).items()):
-            found[module.__name__, name] = value
+            values[module.__name__, name] = value
             if isinstance(value, type) and not is_ours(value):
-                found |= {(f"{module.__name__}.{name}", key): x for key, x in vars(value).items()}
-    return found
+                values |= {(f"{module.__name__}.{name}", key): x for key, x in vars(value).items()}
+    return values
 
 
 def is_ours(value: Any) -> bool:
@@ -202,12 +202,12 @@ def use_bridge() -> None:
 def main(order: str) -> None:
     if order == "first":
         use_bridge()
-    found = {name: outcome(program) for name, program in PROGRAMS.items()}
+    outcomes = {name: outcome(program) for name, program in PROGRAMS.items()}
     before = attributes()
     if order == "last":
         use_bridge()
-        found = {name: outcome(program) for name, program in PROGRAMS.items()}
-    print(json.dumps(found | {"changes": changes(before, attributes()), "state": state()}))
+        outcomes = {name: outcome(program) for name, program in PROGRAMS.items()}
+    print(json.dumps(outcomes | {"changes": changes(before, attributes()), "state": state()}))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from event_ops_harness.networks.shared import program, simulation
 
 
 @contextmanager
-def printed(what: str, total: int, options: object) -> Iterator[Callable[[int], None]]:
+def printed(label: str, total: int, options: object) -> Iterator[Callable[[int], None]]:
     """In the place of the progress bar."""
     yield lambda done: print(f"{done} of {total}", flush=True)
 

@@ -96,9 +96,9 @@ def compare(
         arguments = (scattered(S, x) if before else on_host(x)), S
         compiled = jax.jit(product).lower(*arguments).compile()
         result = compiled(*arguments)
-        found = np.asarray(result) if before else S.gather(result)
+        values = np.asarray(result) if before else S.gather(result)
         intended = ["all-reduce"] if before else []
-        equal = found.dtype == expected.dtype and np.array_equal(found, expected)
+        equal = values.dtype == expected.dtype and np.array_equal(values, expected)
         # XLA leaves the sum out where it sees that all terms are 0.
         collectives = COLLECTIVES.findall(compiled.as_text())
         yield f"{name}: {operand}", equal, collectives in (intended, [])
@@ -118,8 +118,8 @@ def main(devices: int, cases: int, coordinator: str = "", processes: int = 1, pr
     report = {
         "devices": jax.device_count(),
         "tried": len(results),
-        "different": [what for what, equal, _ in results if not equal],
-        "other collectives": [what for what, _, intended in results if not intended],
+        "different": [compared for compared, equal, _ in results if not equal],
+        "other collectives": [compared for compared, _, intended in results if not intended],
     }
     print(json.dumps(report))
 

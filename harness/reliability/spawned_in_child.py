@@ -24,6 +24,6 @@ if __name__ == "__main__":
         result = pool.map_async(total, range(4))
         during = [total(i) for i in range(4)]
         assert result.get() == before == during == [total(i) for i in range(4)]
-    for i, found in enumerate(pending):
-        np.testing.assert_array_equal(found, X + (X + i))
+    for i, y in enumerate(pending):
+        np.testing.assert_array_equal(y, X + (X + i))
     print(len(before))

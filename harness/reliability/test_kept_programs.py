@@ -22,8 +22,8 @@ def run(tmp_path):
     }
 
     def run(factor, *names, kernels="kernels"):
-        own = environment | {"FFI_BRIDGE_CACHE_DIR": str(tmp_path / kernels)}
-        return json.loads(succeed("kept_programs.py", factor, *names, limit=900, **own))
+        folders = environment | {"FFI_BRIDGE_CACHE_DIR": str(tmp_path / kernels)}
+        return json.loads(succeed("kept_programs.py", factor, *names, limit=900, **folders))
 
     return run
 

@@ -114,13 +114,13 @@ def test_exceptions_arrive_in_the_thread_that_called(kernel, record_property):
         bad = thread % 2 == 0
         for _ in range(calls):
             try:
-                found = np.asarray(program(BAD if bad else GOOD))
+                y = np.asarray(program(BAD if bad else GOOD))
             except RUN_ERRORS as error:
                 if not (bad or shared) or not re.search(TEXTS[kernel], str(error)):
                     wrong.append(f"thread {thread}: {error}")
             else:
-                if bad or (found != GOOD).any():
-                    wrong.append(f"thread {thread}: {found}")
+                if bad or (y != GOOD).any():
+                    wrong.append(f"thread {thread}: {y}")
 
     in_threads(8, work)
     record_property("tried", 8 * calls)

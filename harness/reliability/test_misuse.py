@@ -57,7 +57,7 @@ def catalogue(chapter: str) -> tuple[Misuse, ...]:
 def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]:
     """Name of a case -> what was wrong with how it ended."""
     env = QUICKLY_COMPILED | getattr(importlib.import_module(chapter), "ENV", {})
-    found: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
     left = list(names)
     while left:
         ended = run("misuse_in_child.py", chapter, *left, limit=limit, **env)
@@ -67,10 +67,10 @@ def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]
         if ended.code:
             assert begun and begun[-1] not in results, str(ended)
             results[begun[-1]] = f"the process ended: {ended}"
-        found |= results
+        outcomes |= results
         assert results, str(ended)
-        left = [name for name in left if name not in found]
-    return {name: problem for name, problem in found.items() if problem}
+        left = [name for name in left if name not in outcomes]
+    return {name: problem for name, problem in outcomes.items() if problem}
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_misuse_ends_in_an_exception_or_a_documented_result(chapter, record_prop
 def test_misuse_in_a_process_of_its_own(chapter, record_property):
     names = [case.name for case in catalogue(chapter)]
     record_property("tried", len(names))
-    found = [problems(chapter, [name], CHAPTERS[chapter]) for name in names]
-    assert [problem for problem in found if problem] == []
+    wrong = [problems(chapter, [name], CHAPTERS[chapter]) for name in names]
+    assert [problem for problem in wrong if problem] == []
 
 
 def test_the_catalogue_has_at_least_120_cases():

@@ -10,8 +10,8 @@ pytestmark = pytest.mark.promise(13)
 
 
 def outcomes(order: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(succeed("other_libraries.py", order, limit=300).splitlines()[-1])
-    return found
+    by_name: dict[str, Any] = json.loads(succeed("other_libraries.py", order, limit=300).splitlines()[-1])
+    return by_name
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,6 @@ def alone():
 @pytest.mark.parametrize("order", ["first", "last"])
 def test_their_programs_give_what_they_give_alone(alone, order, record_property):
     record_property("tried", len(alone))
-    found = outcomes(order)
-    assert found == alone
-    assert (found["sparse"], found["changes"]) == ([1.0, 2.0], [])
+    by_name = outcomes(order)
+    assert by_name == alone
+    assert (by_name["sparse"], by_name["changes"]) == ([1.0, 2.0], [])

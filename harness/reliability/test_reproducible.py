@@ -37,24 +37,24 @@ def digests(threads):
 
 
 @pytest.fixture(scope="module")
-def found():
+def runs():
     """By thread count, and once more for two."""
     pytest.importorskip("numba", reason="Numba is not installed")
     return {"1": digests(1), "2": digests(2), "2 again": digests(2)}
 
 
 @pytest.mark.slow
-def test_a_thread_count_gives_the_same_bits_at_every_call_and_in_every_process(found, record_property):
-    record_property("tried", 3 * 5 * len(found["2"]))
-    assert {name.partition(" ")[0] for name in found["2"]} == set(NAMES)
-    assert [name for run in found.values() for name in run if len(run[name]) > 1] == []
-    assert found["2"] == found["2 again"]
+def test_a_thread_count_gives_the_same_bits_at_every_call_and_in_every_process(runs, record_property):
+    record_property("tried", 3 * 5 * len(runs["2"]))
+    assert {name.partition(" ")[0] for name in runs["2"]} == set(NAMES)
+    assert [name for run in runs.values() for name in run if len(run[name]) > 1] == []
+    assert runs["2"] == runs["2 again"]
 
 
 @pytest.mark.slow
-def test_another_thread_count_changes_sums_that_threads_share_and_nothing_else(found, record_property):
-    record_property("tried", len(found["1"]))
-    assert {name for name in found["1"] if found["1"][name] != found["2"][name]} == SHARED_SUMS
+def test_another_thread_count_changes_sums_that_threads_share_and_nothing_else(runs, record_property):
+    record_property("tried", len(runs["1"]))
+    assert {name for name in runs["1"] if runs["1"][name] != runs["2"][name]} == SHARED_SUMS
 
 
 def digest(array):
@@ -76,10 +76,10 @@ def test_generated_matrices_are_those_of_the_first_release(seed, prob):
 @pytest.mark.parametrize("backend", KERNEL.available_backends("cpu"))
 def test_every_backend_generates_the_same(backend, record_property):
     record_property("tried", len(GOLDEN))
-    for given in GOLDEN:
-        assert digest(product(backend, *given)) == GOLDEN[given][2]
+    for seed_and_prob in GOLDEN:
+        assert digest(product(backend, *seed_and_prob)) == GOLDEN[seed_and_prob][2]
 
 
 def test_a_cuda_kernel_generates_the_same(on_gpu):
-    given = next(iter(GOLDEN))
-    assert digest(product("numba_cuda", *given)) == GOLDEN[given][2]
+    seed_and_prob = next(iter(GOLDEN))
+    assert digest(product("numba_cuda", *seed_and_prob)) == GOLDEN[seed_and_prob][2]

@@ -4,8 +4,8 @@ import socket
 import sys
 
 
-def refuse(*given, **_):
-    sys.exit(f"a connection was tried: {given}")
+def refuse(*arguments, **_):
+    sys.exit(f"a connection was tried: {arguments}")
 
 
 # Before the imports, which must not connect either.

@@ -54,7 +54,7 @@ def changes_between(a: Path, b: Path, stub: list[str], harness: Path):
     environments = [revisions.environment(tree, harness) for tree in (a, b)]
     for tree, env in zip((a, b), environments, strict=True):
         revisions.check(tree, env)
-    measure = compare.measure_with(stub, harness)
+    measure = compare.make_measure(stub, harness)
     times, ours = compare.take_turns(measure, environments, 2, lambda _: None)
     return compare.compare(*times), ours
 
@@ -182,7 +182,7 @@ def test_base_may_be_measured_by_its_own_harness(tmp_path: Path, monkeypatch: py
     root = repository_with(tmp_path / "repository", 1.0)
     seen: list[str] = []
     monkeypatch.setattr(
-        compare, "measure_with", lambda *_: lambda env, name: seen.append(env["PYTHONPATH"]) or []
+        compare, "make_measure", lambda *_: lambda env, name: seen.append(env["PYTHONPATH"]) or []
     )
     for words, own in (([], False), (["--own-harness"], True)):
         seen.clear()

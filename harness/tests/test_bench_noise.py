@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from event_ops_harness.bench import fresh, noise
-from event_ops_harness.bench.noise import change
+from event_ops_harness.bench.noise import change_of
 from event_ops_harness.networks.shared.rivals import WorkerError
 
 
@@ -24,32 +24,32 @@ def test_interval_is_the_one_of_the_mann_whitney_test():
     rng = np.random.default_rng(0)
     for _ in range(20):
         a, b = rng.lognormal(0, 0.1, 6), rng.lognormal(0.1, 0.1, 6)
-        found = change(a.tolist(), b.tolist(), 0.05)
+        found = change_of(a.tolist(), b.tolist(), 0.05)
         p = scipy.stats.mannwhitneyu(a, b, method="exact").pvalue
         assert (found.verdict != "same") == (p <= 0.05)
 
 
 def test_of_many_times_the_interval_is_that_of_a_normal_distribution():
     rng = np.random.default_rng(0)
-    counted = change(*rng.lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
+    counted = change_of(*rng.lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(noise, "_EXACT", 0)
-        normal = change(*np.random.default_rng(0).lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
+        normal = change_of(*np.random.default_rng(0).lognormal(0, 0.1, (2, 30)).tolist(), 0.05)
     assert (normal.low, normal.high) == pytest.approx((counted.low, counted.high), rel=0.01)
-    assert change(*rng.lognormal(0, 0.1, (2, 300)).tolist(), 0.05).low < 1
+    assert change_of(*rng.lognormal(0, 0.1, (2, 300)).tolist(), 0.05).low < 1
 
 
 def test_noise_is_seldom_a_change():
     rng = np.random.default_rng(1)
-    verdicts = [change(*rng.lognormal(0, 0.2, (2, 6)).tolist(), 0.05).verdict for _ in range(400)]
+    verdicts = [change_of(*rng.lognormal(0, 0.2, (2, 6)).tolist(), 0.05).verdict for _ in range(400)]
     assert 0 < sum(verdict != "same" for verdict in verdicts) < 0.08 * 400
 
 
 def test_small_alpha_asks_for_complete_separation():
     before = [1.0, 1.1, 1.2, 1.3]
-    assert change(before, [1.31, 1.4, 1.5, 1.6], 1e-6).verdict == "slower"
-    assert change(before, [1.29, 1.4, 1.5, 1.6], 1e-6).verdict == "same"
-    assert change([1.31, 1.4, 1.5, 1.6], before, 1e-6).verdict == "faster"
+    assert change_of(before, [1.31, 1.4, 1.5, 1.6], 1e-6).verdict == "slower"
+    assert change_of(before, [1.29, 1.4, 1.5, 1.6], 1e-6).verdict == "same"
+    assert change_of([1.31, 1.4, 1.5, 1.6], before, 1e-6).verdict == "faster"
 
 
 def test_turns_alternate_and_failures_leave_the_others():

@@ -40,7 +40,7 @@ pytestmark = [
 def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of this repository's results; those that it lacks are small ones."""
     folder = write_all(tmp_path_factory.mktemp("page"))
-    for name in read(RESULTS).found:
+    for name in read(RESULTS).files:
         shutil.copy(RESULTS / f"{name}.json", folder)
     output = folder / "report.html"
     main(["--results", str(folder), "--output", str(output)])

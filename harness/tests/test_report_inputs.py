@@ -100,7 +100,7 @@ def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
     done = run_pytest(tmp_path, "--benchmark-max-time", "0.05", "--benchmark-json", "speed.json")
     assert done.returncode == 0, done.stdout + done.stderr
     inputs = read(tmp_path)
-    naps, alone = groups(inputs.found["speed"])
+    naps, alone = groups(inputs.files["speed"])
     mine, sleep = naps.timings
     assert (naps.name, mine.name, sleep.name) == ("naps", "mine", "sleep[1]")
     assert mine.ours and naps.rivals == [sleep] and mine.us > 1500
@@ -138,7 +138,7 @@ def test_results_of_this_repository_make_a_page_and_markdown(
     inputs, shown, written = read(RESULTS), text_of(elements), tables.read_text(encoding="utf-8")
     assert all(f"{path.stem}.json" in shown for path in RESULTS.glob("*.json"))
     assert all(f"{one.name} {one.reason}" in shown for one in inputs.missing)
-    for content in inputs.found.values():
+    for content in inputs.files.values():
         for group in compared(groups(content)):
             assert group.name in shown and f"| {group.operator} |" in written
     printed = capsys.readouterr().out

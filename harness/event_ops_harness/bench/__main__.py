@@ -69,17 +69,17 @@ class Suites:
         """Write the file anew, a line for each entry."""
         path = config.getoption("benchmark_json")
         if path and Path(path).exists():
-            found = json.loads(Path(path).read_text())
-            entries = ",\n".join(map(json.dumps, found.pop("benchmarks")))
-            Path(path).write_text(f'{json.dumps(found)[:-1]}, "benchmarks": [\n{entries}\n]}}\n')
+            record = json.loads(Path(path).read_text())
+            entries = ",\n".join(map(json.dumps, record.pop("benchmarks")))
+            Path(path).write_text(f'{json.dumps(record)[:-1]}, "benchmarks": [\n{entries}\n]}}\n')
 
 
 def numbers(text: str) -> list[float]:
     """Parse `A,B`. Raises ValueError where one of them is not a number greater than 0."""
-    found = [float(x) if "." in x else int(x) for x in text.split(",")]
-    if min(found) <= 0:
+    values = [float(x) if "." in x else int(x) for x in text.split(",")]
+    if min(values) <= 0:
         raise ValueError(f"{text!r}: expected numbers greater than 0")
-    return found
+    return values
 
 
 def rounded(value: Any) -> Any:
@@ -98,8 +98,8 @@ def main(argv: Sequence[str]) -> int:
     name, options = ("catalog", argv) if not argv or argv[0].startswith("-") else (argv[0], argv[1:])
     suite = SUITES / f"test_{name}.py"
     if not suite.exists():
-        known = ", ".join(sorted(path.stem.removeprefix("test_") for path in SUITES.glob("test_*.py")))
-        print(f"no benchmark named {name!r}: choose one of {known}", file=sys.stderr)
+        names = ", ".join(sorted(path.stem.removeprefix("test_") for path in SUITES.glob("test_*.py")))
+        print(f"no benchmark named {name!r}: choose one of {names}", file=sys.stderr)
         return 2
     return pytest.main([str(suite), *USUAL, *options], [Suites(command("bench", [name, *options]))])
 

@@ -43,9 +43,11 @@ def _shape_of(neurons: int, trials: int, pre: bool) -> tuple[int, ...]:
     return shape[::-1] if pre else shape
 
 
-def product(neurons: int, *, pre: bool, events: bool, one: bool = False, trials: int = 0) -> tuple[Step, Any]:
+def product(
+    neurons: int, *, pre: bool, events: bool, one_weight: bool = False, trials: int = 0
+) -> tuple[Step, Any]:
     """Return the step with A @ x, or x @ A if rows are presynaptic."""
-    data = jnp.ones(1) if one else weights_of(neurons)
+    data = jnp.ones(1) if one_weight else weights_of(neurons)
     matrix = brainevent.CSR((data, *structure(neurons)), shape=(neurons, neurons))
 
     def times(flags: Any) -> Any:
@@ -134,7 +136,7 @@ def delays(neurons: int) -> tuple[Step, Any]:
 _BOTH: Final = (4000, 100_000)
 _CALLS: Final[Mapping[str, tuple[Callable[..., tuple[Step, Any]], dict[str, Any], tuple[int, ...]]]] = {
     "BinaryArray @ CSR": (product, {"pre": True, "events": True}, _BOTH),
-    "BinaryArray @ CSR, one weight": (product, {"pre": True, "events": True, "one": True}, _BOTH),
+    "BinaryArray @ CSR, one weight": (product, {"pre": True, "events": True, "one_weight": True}, _BOTH),
     "CSR @ BinaryArray": (product, {"pre": False, "events": True}, _BOTH),
     "BinaryArray @ CSR, 16 trials": (product, {"pre": True, "events": True, "trials": TRIALS}, _BOTH),
     "CSR @ x": (product, {"pre": False, "events": False}, _BOTH),
@@ -171,8 +173,8 @@ def loop_of(name: str) -> Callable[[], Any]:
 
     @jax.jit
     def loop(begin: Any, flags: Any) -> Any:
-        turns = jnp.arange(LOOP, dtype=jnp.int32)
-        return jax.lax.scan(lambda x, turn: (step(x, *turn), None), begin, (flags, turns))[0]
+        numbers = jnp.arange(LOOP, dtype=jnp.int32)
+        return jax.lax.scan(lambda x, turn: (step(x, *turn), None), begin, (flags, numbers))[0]
 
     compiled = loop.lower(begin, flags).compile()  # BrainEvent's change of a default clears JAX's caches
     return lambda: jax.block_until_ready(compiled(begin, flags))

@@ -23,13 +23,13 @@ _MONOTONIC = time.CLOCK_MONOTONIC
 
 
 @numba.njit
-def read_clock(x: Any, clocks: Any, part: Any, same: Any, read: Any) -> None:
+def read_clock(x: Any, clocks: Any, part: Any, x_out: Any, clocks_out: Any) -> None:
     """read[part] += ns since the last reading, which read[0] holds; x goes through in place."""
     now = np.empty(2, np.int64)  # seconds and nanoseconds
     _clock_gettime(_MONOTONIC, now.ctypes)
     ns = np.uint32(now[0] * 1_000_000_000 + now[1])  # modulo 2**32: differences hold up to 4 s
-    read[part[()]] += ns - read[0]
-    read[0] = ns
+    clocks_out[part[()]] += ns - clocks_out[0]
+    clocks_out[0] = ns
 
 
 def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[..., Any]:
@@ -48,8 +48,8 @@ def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[...,
 
         done: list[Any] = []
         for equation in closed.jaxpr.eqns:
-            if same := [x for x in done if _equal(x, equation)]:  # XLA, too, would do it once
-                values.update((y, values[x]) for x, y in zip(same[0].outvars, equation.outvars, strict=True))
+            if twin := [x for x in done if _equal(x, equation)]:  # XLA, too, would do it once
+                values.update((y, values[x]) for x, y in zip(twin[0].outvars, equation.outvars, strict=True))
                 continue
             name = equation.primitive.name
             if name in operators:
@@ -59,10 +59,10 @@ def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[...,
                     (x for x in equation.invars if not isinstance(x, Literal)), key=lambda x: x.aval.size
                 )
                 values[first], clocks = _read(value(first), clocks, len(operators) + 1)
-            found = _evaluated(closed.jaxpr, equation, value)
+            results = _evaluated(closed.jaxpr, equation, value)
             if name in operators:
-                found[-1], clocks = _read(found[-1], clocks, 1 + operators.index(name))
-            values.update(zip(equation.outvars, found, strict=True))
+                results[-1], clocks = _read(results[-1], clocks, 1 + operators.index(name))
+            values.update(zip(equation.outvars, results, strict=True))
         return jax.tree.unflatten(jax.tree.structure(shapes), map(value, closed.jaxpr.outvars)), clocks
 
     return run

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from event_ops_harness.bench import fresh
-from event_ops_harness.bench.noise import Change, change
+from event_ops_harness.bench.noise import Change, change_of
 from event_ops_harness.networks.shared.rivals import WorkerError
 from event_ops_harness.results import RESULTS, new_table
 from event_ops_harness.revisions import RevisionError, check, environment, worktree
@@ -37,7 +37,7 @@ Times = dict[Key, list[float]]  # seconds, one per process
 Measure = Callable[[Mapping[str, str], str], list[dict[str, Any]]]  # environment, name of a file -> entries
 
 
-def measure_with(words: Sequence[str], folder: Path) -> Measure:
+def make_measure(words: Sequence[str], folder: Path) -> Measure:
     """Return a function that runs `python WORDS --benchmark-json FILE` and reads the entries."""
 
     def measure(env: Mapping[str, str], name: str) -> list[dict[str, Any]]:
@@ -59,13 +59,13 @@ def take_turns(
         name: functools.partial(measure, env, name)
         for name, env in zip(("base", "here"), environments, strict=True)
     }
-    found, _ = fresh.take_turns(jobs, 2 * turns, say)
+    entries_by_revision, _ = fresh.take_turns(jobs, 2 * turns, say)
     times: list[Times] = [{}, {}]
     ours: set[Key] = set()
-    for own, processes in zip(times, found.values(), strict=True):
+    for seconds, processes in zip(times, entries_by_revision.values(), strict=True):
         for entry in (entry for entries in processes for entry in entries):
             key = entry["group"], entry["name"]
-            own.setdefault(key, []).append(entry["stats"]["median"])
+            seconds.setdefault(key, []).append(entry["stats"]["median"])
             if entry["extra_info"].get("ours", True):
                 ours.add(key)
     return times, ours
@@ -75,22 +75,22 @@ def compare(before: Times, after: Times) -> dict[Key, Change]:
     """Return the change of every entry that both have."""
     both = [key for key in before if key in after]
     # Bonferroni: of hundreds of entries, 5 % each would be slower by chance in every comparison.
-    return {key: change(before[key], after[key], ALPHA / len(both)) for key in both}
+    return {key: change_of(before[key], after[key], ALPHA / len(both)) for key in both}
 
 
-def is_regression(found: Change, tolerance: float) -> bool:
+def is_regression(change: Change, tolerance: float) -> bool:
     """Say whether it is slower beyond noise, and by more than the tolerance."""
-    return found.verdict == "slower" and found.ratio > 1 + tolerance
+    return change.verdict == "slower" and change.ratio > 1 + tolerance
 
 
 def _table(times: Sequence[Times], changes: Mapping[Key, Change], base: str) -> Table:
     columns = ("what", "who", "base, µs", "here, µs", "ratio", "noise", "verdict")
     table = new_table(f"Changes since {base} beyond noise", columns, text=("what", "who", "verdict"))
-    for key, found in sorted(changes.items(), key=lambda item: -item[1].ratio):
-        if found.verdict != "same":
-            figures = *(median(own[key]) * 1e6 for own in times), found.ratio
-            noise = f"{found.low:.3g} to {found.high:.3g}"
-            table.add_row(*key, *(f"{x:.4g}" for x in figures), noise, found.verdict)
+    for key, change in sorted(changes.items(), key=lambda item: -item[1].ratio):
+        if change.verdict != "same":
+            figures = *(median(revision[key]) * 1e6 for revision in times), change.ratio
+            noise = f"{change.low:.3g} to {change.high:.3g}"
+            table.add_row(*key, *(f"{x:.4g}" for x in figures), noise, change.verdict)
     return table
 
 
@@ -125,15 +125,15 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
             environments = [environment(base, harness), environment(repository, HARNESS)]
             for tree, env in zip((base, repository), environments, strict=True):
                 check(tree, env)
-            measure = measure_with(command_of(words), folder.resolve())
+            measure = make_measure(command_of(words), folder.resolve())
             times, ours = take_turns(measure, environments, options.turns, status.update)
     except RevisionError as error:
         console.print(f"cannot compare: {error}", markup=False, soft_wrap=True)
         return 2
     changes = compare(*times)
     console.print(_table(times, changes, options.base))
-    same = sum(found.verdict == "same" for found in changes.values())
-    alone = sum(key not in changes for own in times for key in own)
+    same = sum(change.verdict == "same" for change in changes.values())
+    alone = sum(key not in changes for revision in times for key in revision)
     console.print(f"{same} of {len(changes)} entries: the same within noise; {alone} in one revision only")
     failed = [key for key in changes if key in ours and is_regression(changes[key], options.tolerance)]
     for group, member in failed:

@@ -12,7 +12,7 @@ from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.shared.processes import LOOPBACK, free_port
 from event_ops_harness.networks.shared.rivals import WorkerError
 
-Found = dict[str, Any]
+Answer = dict[str, Any]
 _ANSWER: Final = (
     "import importlib, json, sys; _, worker, request = sys.argv; "
     "print(json.dumps(importlib.import_module(worker).measure(json.loads(request))))"
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _ABSENT: Final = ("ModuleNotFoundError", "ImportError")  # how reasons begin where a library is missing
 
 
-def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Found:
+def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Answer:
     """Return the answer of `workers.<worker>` to a request, from a fresh process.
 
     Args:
@@ -43,7 +43,7 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
 
 def ask_together(
     worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None
-) -> Found:
+) -> Answer:
     """Return the answer of the first of the processes that a request asks for; they meet on this host."""
     processes = request.get("processes", 1)
     if processes == 1:
@@ -59,8 +59,8 @@ def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
     """Run this Python in an environment and return its output. Raises WorkerError with its last line."""
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=dict(env))
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise WorkerError(said[-1] if said else f"exit status {done.returncode}")
+        errors = (done.stderr or done.stdout).strip().splitlines()
+        raise WorkerError(errors[-1] if errors else f"exit status {done.returncode}")
     return done.stdout
 
 
@@ -68,34 +68,34 @@ def take_turns(
     jobs: Mapping[str, Callable[[], T]], rounds: int, say: Callable[[str], None] = lambda _: None
 ) -> tuple[dict[str, list[T]], dict[str, str]]:
     """Return the answers of each job in each round, A B C C B A ...; and why jobs, left out, failed."""
-    found: dict[str, list[T]] = {name: [] for name in jobs}
+    answers: dict[str, list[T]] = {name: [] for name in jobs}
     failed: dict[str, str] = {}
     for turn in range(rounds):
         # Backwards every second time: a machine that slows down meanwhile then favours nobody.
         for name in [x for x in list(jobs)[:: -1 if turn % 2 else 1] if x not in failed]:
             say(f"round {turn + 1} of {rounds}: {name}")
             try:
-                found[name].append(jobs[name]())
+                answers[name].append(jobs[name]())
             except (WorkerError, OSError) as error:
                 failed[name] = str(error)
-    return {name: results for name, results in found.items() if name not in failed}, failed
+    return {name: results for name, results in answers.items() if name not in failed}, failed
 
 
 def group_of(
-    found: Mapping[str, Sequence[T]],
+    answers: Mapping[str, Sequence[T]],
     failed: Mapping[str, str],
     seconds: Callable[[T], float],
-    info: Callable[[Sequence[T]], Found] = lambda _: {},
+    info: Callable[[Sequence[T]], Answer] = lambda _: {},
 ) -> Group:
     """Return a group of the answers of `take_turns`.
 
     Args:
-        found: of each member, in each round.
+        answers: of each member, in each round.
         failed: why members are left out: those that cannot be imported are skipped, others are wrong.
         seconds: reads the time of a round.
         info: makes more of all rounds of a member.
     """
-    right = {name: rounds for name, rounds in found.items() if name not in failed}
+    right = {name: rounds for name, rounds in answers.items() if name not in failed}
     absent = {name: why for name, why in failed.items() if why.startswith(_ABSENT)}
     return Group(
         {name: [seconds(each) for each in rounds] for name, rounds in right.items()},

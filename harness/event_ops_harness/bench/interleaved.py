@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from event_ops_harness.bench.noise import Change, change
+from event_ops_harness.bench.noise import Change, change_of
 from event_ops_harness.bench.timing import Run, Steps, Work, repeated, times_per_step
 from event_ops_harness.conformance.compare import largest_of
 
@@ -42,7 +42,7 @@ class Group:
         """Return how many times as long as a rival a member takes."""
         if rival == member:
             return Change(1.0, 1.0, 1.0)
-        return change(self.seconds[rival], self.seconds[member], ALPHA)
+        return change_of(self.seconds[rival], self.seconds[member], ALPHA)
 
     def fastest(self, names: Collection[str]) -> str | None:
         """Return the name with the least median; None where none was measured."""
@@ -88,16 +88,16 @@ def _values(member: Work | Steps) -> Any:
     return None if member.values is None else member.values(result)
 
 
-def difference(expected: Any, found: Any, rtol: float | None) -> str | None:
+def difference(expected: Any, result: Any, rtol: float | None) -> str | None:
     """Say how values differ by more than `rtol`, in whatever containers they are; None where they do not."""
-    if rtol is None or expected is None or found is None:
+    if rtol is None or expected is None or result is None:
         return None
-    every, own = ([np.asarray(x) for x in jax.tree.leaves(values)] for values in (expected, found))
-    if len(own) != len(every):
-        return f"{len(own)} arrays, expected {len(every)}"
+    wanted, got = ([np.asarray(x) for x in jax.tree.leaves(values)] for values in (expected, result))
+    if len(got) != len(wanted):
+        return f"{len(got)} arrays, expected {len(wanted)}"
     try:
-        for wanted, got in zip(every, own, strict=True):
-            np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * largest_of(wanted))
+        for x, y in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol * largest_of(y))
     except AssertionError as error:
         return str(error).strip()
     return None
@@ -114,15 +114,15 @@ def a_core_each() -> Generator[None]:
     since they never sleep between calls, and puts those of others onto one core. Afterwards all threads may
     run where they could before.
     """
-    own = threading.get_native_id()
+    caller = threading.get_native_id()
     first, *others = sorted(os.sched_getaffinity(0)) if THREADS.exists() else (0,)
     before: dict[int, set[int]] = {}
     seen: Counter[str] = Counter()
     for thread in sorted(int(x.name) for x in THREADS.glob("*")) if others else ():
         with suppress(OSError):  # it has ended
             pool = (THREADS / str(thread) / "comm").read_text()
-            core = first if thread == own else others[seen[pool] % len(others)]
-            seen[pool] += thread != own
+            core = first if thread == caller else others[seen[pool] % len(others)]
+            seen[pool] += thread != caller
             before[thread] = os.sched_getaffinity(thread)
             os.sched_setaffinity(thread, {core})
     try:

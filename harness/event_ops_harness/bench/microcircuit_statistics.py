@@ -33,7 +33,7 @@ from event_ops_harness.networks.microcircuit.statistics import (
 from event_ops_harness.networks.rivals import NEST, microcircuit_request
 from event_ops_harness.networks.shared.cli import positive, positive_int
 from event_ops_harness.networks.shared.rivals import Worker
-from event_ops_harness.results import RESULTS, new_table, write_found
+from event_ops_harness.results import RESULTS, new_table, write_results
 
 DISCARDED = 0.5  # s
 PROGRAM = "event_ops_harness.bench.microcircuit_statistics"
@@ -72,8 +72,8 @@ def theirs(model: Microcircuit, seed: int, steps: int, options: argparse.Namespa
         path = (options.keep or Path(folder)) / name
         if not path.exists():
             run_nest(model, seed, steps, options, path)
-        with np.load(path) as found:
-            return Spikes(found["times"], found["ids"], 0, steps)
+        with np.load(path) as stored:
+            return Spikes(stored["times"], stored["ids"], 0, steps)
 
 
 def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Namespace, path: Path) -> None:
@@ -87,16 +87,16 @@ def run_nest(model: Microcircuit, seed: int, steps: int, options: argparse.Names
 
 def distances(runs: Sequence[Distributions], name: str, quantity: str) -> np.ndarray:
     """Return (runs, runs), the distances between the distributions of a quantity in a population."""
-    found = np.zeros((len(runs), len(runs)))
+    matrix = np.zeros((len(runs), len(runs)))
     for (i, a), (j, b) in itertools.combinations(enumerate(runs), 2):
-        found[i, j] = found[j, i] = ks_distance(a[name][quantity], b[name][quantity])
-    return found
+        matrix[i, j] = matrix[j, i] = ks_distance(a[name][quantity], b[name][quantity])
+    return matrix
 
 
 def verdicts(runs: Sequence[Distributions], nests: Sequence[Distributions]) -> list[dict[str, Any]]:
     """Return one row per population and quantity: distances of all pairs of runs, and the p-values."""
-    asked = [(name, quantity) for name in POPULATIONS for quantity in QUANTITIES]
-    matrices = np.array([distances([*runs, *nests], *each) for each in asked])
+    pairs = [(name, quantity) for name in POPULATIONS for quantity in QUANTITIES]
+    matrices = np.array([distances([*runs, *nests], *pair) for pair in pairs])
     upper = np.triu_indices(len(runs), 1)
     return [
         {
@@ -108,7 +108,7 @@ def verdicts(runs: Sequence[Distributions], nests: Sequence[Distributions]) -> l
             "p": p,
             "p_adjusted": adjusted,
         }
-        for (name, quantity), matrix, p, adjusted in zip(asked, matrices, *p_values(matrices), strict=True)
+        for (name, quantity), matrix, p, adjusted in zip(pairs, matrices, *p_values(matrices), strict=True)
     ]
 
 
@@ -145,10 +145,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         nests = [distributions(theirs(model, seed, steps, options).after(first), model) for seed in seeds]
     rows = verdicts(runs, nests)
     console.print(table_of(rows))
-    found = {"rows": rows, "means": means(runs), "means_nest": means(nests)}
-    asked_for = {name: getattr(options, name) for name in ("scale", "seconds", "seeds", "drive")}
-    words = " ".join(f"--{name} {value}" for name, value in asked_for.items())
-    write_found(options.output, f"python -m {PROGRAM} {words}", {**asked_for, **found})
+    figures = {"rows": rows, "means": means(runs), "means_nest": means(nests)}
+    settings = {name: getattr(options, name) for name in ("scale", "seconds", "seeds", "drive")}
+    words = " ".join(f"--{name} {value}" for name, value in settings.items())
+    write_results(options.output, f"python -m {PROGRAM} {words}", {**settings, **figures})
     return 0
 
 

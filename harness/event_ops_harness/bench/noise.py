@@ -29,7 +29,7 @@ class Change:
         return "faster" if self.high < 1 else "same"
 
 
-def change(before: Sequence[float], after: Sequence[float], alpha: float) -> Change:
+def change_of(before: Sequence[float], after: Sequence[float], alpha: float) -> Change:
     """Return the change, with the interval that misses the true ratio with probability `alpha` at most.
 
     Its ends are the k-th smallest and the k-th largest ratio of a time after to one before: it is that of the

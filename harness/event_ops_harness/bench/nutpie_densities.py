@@ -39,7 +39,7 @@ def climbing(name: str) -> Callable[[int], np.ndarray]:
     pointer = ctypes.c_void_p
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[pointer] * 4)
     function = signature(compiled.compiled_logp_func.address)
-    size, rate, kept = compiled.n_dim, density.rate, compiled.user_data
+    size, rate, data = compiled.n_dim, density.rate, compiled.user_data
 
     @numba.njit
     def climb(x, gradient, value, user_data, steps):
@@ -53,7 +53,7 @@ def climbing(name: str) -> Callable[[int], np.ndarray]:
 
     def run(steps: int) -> np.ndarray:
         x, gradient, value = density.start.copy(), np.empty(size), np.empty(1)
-        if np.isnan(climb(x, gradient, value, kept.reshape(1).view(np.uint8), steps)):
+        if np.isnan(climb(x, gradient, value, data.reshape(1).view(np.uint8), steps)):
             raise RuntimeError(f"nutpie's function of {name} refused a point")
         return x
 

@@ -8,8 +8,8 @@ import pytest
 
 def option(config: pytest.Config, name: str, usual: Any) -> Any:
     """Return the option, or its default where nobody gave it, or pytest was started without the options."""
-    given = config.getoption(name, None)
-    return usual if given is None else given
+    value = config.getoption(name, None)
+    return usual if value is None else value
 
 
 def sizes(config: pytest.Config, name: str, usual: Sequence[float]) -> list[float]:
@@ -19,19 +19,19 @@ def sizes(config: pytest.Config, name: str, usual: Sequence[float]) -> list[floa
 
 def counts(config: pytest.Config, name: str, usual: Sequence[int]) -> list[int]:
     """Return the whole numbers of an option, each once, in order. Raises pytest.UsageError for fractions."""
-    found = sizes(config, name, usual)
-    if any(x != int(x) for x in found):
-        raise pytest.UsageError(f"--{name} {','.join(f'{x:g}' for x in found)}: expected whole numbers")
-    return [int(x) for x in found]
+    numbers = sizes(config, name, usual)
+    if any(x != int(x) for x in numbers):
+        raise pytest.UsageError(f"--{name} {','.join(f'{x:g}' for x in numbers)}: expected whole numbers")
+    return [int(x) for x in numbers]
 
 
 def selected(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Return the members of this test's group that were selected, as by -k: only they are started."""
-    own = request.node
+    test = request.node
     return tuple(
         str(item.callspec.params["member"])
         for item in request.session.items
         if isinstance(item, pytest.Function)
-        and item.function is own.function
-        and item.callspec.params | {"member": None} == own.callspec.params | {"member": None}
+        and item.function is test.function
+        and item.callspec.params | {"member": None} == test.callspec.params | {"member": None}
     )

@@ -69,9 +69,9 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         items.extend(session.genitems(pytest.Module.from_parent(session, path=CATALOG)))
     for item in items:
         if "in_turns" in getattr(item, "fixturenames", ()):
-            given = item.get_closest_marker("benchmark")
+            mark = item.get_closest_marker("benchmark")
             item.stash[_REPLAY] = replay = Replay()
-            options = {**(given.kwargs if given else {}), "timer": replay}
+            options = {**(mark.kwargs if mark else {}), "timer": replay}
             item.add_marker(pytest.mark.benchmark(**options), append=False)
 
 
@@ -84,9 +84,9 @@ def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
 @pytest.hookimpl(trylast=True)  # below the tables
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the ratio of each group."""
-    if found := config.stash[_RATIOS]:
+    if ratios := config.stash[_RATIOS]:
         terminalreporter.section("ratios")
-    for group, ratio in found.items():
+    for group, ratio in ratios.items():
         terminalreporter.line(f"{group}: {ratio}")
 
 
@@ -184,22 +184,22 @@ class InTurns:
         if not rounds:
             return
         others = [x for x in group.seconds if x != first]
-        given = others if rivals is None else rivals
-        found = {"ours": member not in given, "threads": cores()}
-        found |= {**(info or {}), **group.info.get(member, {})}
-        if "bytes" in found and "share" not in found:
-            found["share"] = found["bytes"] / statistics.median(rounds) / self._triad()
-        self._benchmark.extra_info |= found
-        rivals = [x for x in others if x in given] or (others if given else [])
+        rival_names = others if rivals is None else rivals
+        extra = {"ours": member not in rival_names, "threads": cores()}
+        extra |= {**(info or {}), **group.info.get(member, {})}
+        if "bytes" in extra and "share" not in extra:
+            extra["share"] = extra["bytes"] / statistics.median(rounds) / self._triad()
+        self._benchmark.extra_info |= extra
+        rivals = [x for x in others if x in rival_names] or (others if rival_names else [])
         if rival := group.fastest(rivals):
             self._benchmark.extra_info |= {"rival": rival, **asdict(group.ratio_to(rival, member))}
             if member == first:
-                self._judge(group, rival, member, given)
+                self._judge(group, rival, member, rival_names)
 
     def _measured(self, members: Mapping[str, Work | Steps], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""
-        known, group = self._config.stash.get(_MEASURED, (None, None))
-        if known is not members or group is None:
+        measured, group = self._config.stash.get(_MEASURED, (None, None))
+        if measured is not members or group is None:
             limits = None if self._benchmark.disabled else (self.rounds, float(self._option("max_time")))
             group = measure(members, rtol, limits)
             self._config.stash[_MEASURED] = members, group
@@ -219,15 +219,15 @@ class InTurns:
 
     def _judge(self, group: Group, rival: str, first: str, rivals: Collection[str]) -> None:
         """Say how the first member of a group does, and fail where its ratio is beyond the limit."""
-        name, found = self._benchmark.group, group.ratio_to(rival, first)
-        said = f"{first}, {found.ratio:.3g} x the time of {rival} ({found.low:.3g} to {found.high:.3g})"
-        own = group.fastest([x for x in group.seconds if x not in rivals]) or first
-        if own != rival and (lead := group.ratio_to(own, first)).low > 1:
-            said += f", {lead.ratio:.3g} x that of {own}"
-        self._config.stash[_RATIOS][name] = said
+        name, change = self._benchmark.group, group.ratio_to(rival, first)
+        summary = f"{first}, {change.ratio:.3g} x the time of {rival} ({change.low:.3g} to {change.high:.3g})"
+        best = group.fastest([x for x in group.seconds if x not in rivals]) or first
+        if best != rival and (lead := group.ratio_to(best, first)).low > 1:
+            summary += f", {lead.ratio:.3g} x that of {best}"
+        self._config.stash[_RATIOS][name] = summary
         limits: list[tuple[str, float]] = self._config.option.benchmark_ratio_fail
-        if beyond := [most for begins, most in limits if name.startswith(begins) and found.low > most]:
-            pytest.fail(f"{name}: {said}, the limit is {min(beyond):g}", pytrace=False)
+        if beyond := [most for begins, most in limits if name.startswith(begins) and change.low > most]:
+            pytest.fail(f"{name}: {summary}, the limit is {min(beyond):g}", pytrace=False)
 
 
 def cores() -> int:

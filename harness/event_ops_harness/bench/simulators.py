@@ -39,10 +39,10 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
 
         started, absent = take_turns({job[0].name: functools.partial(start, *job) for job in jobs}, 1)
         workers = {name: worker for name, (worker,) in started.items()}
-        found, failed = take_turns({name: worker.run for name, worker in workers.items()}, rounds + 1)
+        results, failed = take_turns({name: worker.run for name, worker in workers.items()}, rounds + 1)
     return Group(
-        {name: [x["seconds"] / requests[name]["steps"] for x in runs[1:]] for name, runs in found.items()},
-        {name: _info(requests[name], workers[name], runs[-1]) for name, runs in found.items()},
+        {name: [x["seconds"] / requests[name]["steps"] for x in runs[1:]] for name, runs in results.items()},
+        {name: _info(requests[name], workers[name], runs[-1]) for name, runs in results.items()},
         skipped=absent | failed,
     )
 
@@ -55,9 +55,9 @@ def _info(request: Request, worker: Worker, result: dict[str, Any]) -> dict[str,
 
 
 @functools.lru_cache(maxsize=1)
-def _rates(rivals: tuple[Rival, ...], asked: str, neurons: int, python: str, rounds: int) -> Group:
+def _rates(rivals: tuple[Rival, ...], encoded: str, neurons: int, python: str, rounds: int) -> Group:
     """Measure these simulators, with `rate`, spikes per neuron and second, in Hz, of the last round."""
-    request = json.loads(asked)
+    request = json.loads(encoded)
     group = measure([(rival, request) for rival in rivals], python, rounds)
     neuron_seconds = neurons * request["steps"] * request["model"]["dt"] * 1e-3
     rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
@@ -65,20 +65,20 @@ def _rates(rivals: tuple[Rival, ...], asked: str, neurons: int, python: str, rou
 
 
 def report(
-    in_turns: InTurns, request: Any, asked: Request, neurons: int, *, rounds: int | None = None, **info: Any
+    in_turns: InTurns, request: Any, task: Request, neurons: int, *, rounds: int | None = None, **info: Any
 ) -> None:
     """Report the simulator of a test, `member`; all that are to run are measured when the first is reported.
 
     Args:
-        asked: what their workers are told: network, model, steps, seed, threads.
+        task: what their workers are told: network, model, steps, seed, threads.
         neurons: of the network.
         rounds: by default those that were asked for.
         info: more for the file, beside the number of neurons.
     """
-    rivals, names = RIVALS[asked["network"]], options.selected(request)
+    rivals, names = RIVALS[task["network"]], options.selected(request)
     chosen = tuple(rival for rival in rivals if rival.name in names)
     python = options.option(request.config, "rivals_python", rivals_python())
-    group = _rates(chosen, json.dumps(asked), neurons, python, rounds or in_turns.rounds)
+    group = _rates(chosen, json.dumps(task), neurons, python, rounds or in_turns.rounds)
     member = request.node.callspec.params["member"]
     theirs = [rival.name for rival in rivals if not rival.ours]
     in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, **info})
@@ -114,6 +114,6 @@ def report_balanced(in_turns: InTurns, benchmark: Any, request: Any, network: Ne
     """Report the simulator of a test of a balanced network, of as many neurons as the test says."""
     neurons = request.node.callspec.params["neurons"]
     benchmark.group = f"{neurons:,} neurons" + of_cores(cores)
-    asked = {"network": network.name, "neurons": neurons, "steps": steps_for(neurons), "seed": 1}
-    asked |= {"threads": cores, "model": dataclasses.asdict(network.model)}
-    report(in_turns, request, asked, neurons, rounds=rounds_for(neurons, in_turns.rounds), size=neurons)
+    task = {"network": network.name, "neurons": neurons, "steps": steps_for(neurons), "seed": 1}
+    task |= {"threads": cores, "model": dataclasses.asdict(network.model)}
+    report(in_turns, request, task, neurons, rounds=rounds_for(neurons, in_turns.rounds), size=neurons)

@@ -135,9 +135,9 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
             chunk = min(steps, problem.lifetime - age)
             state = loop(state, fixed, bank, age, chunk)
             age, steps = age + chunk, steps - chunk
-        held, others = jax.block_until_ready(state)
-        problem.memory[key] = (held, others), age
-        rest, carried = iter(others), {out: held[i] for i, out in problem.carried.items()}
+        by_input, others = jax.block_until_ready(state)
+        problem.memory[key] = (by_input, others), age
+        rest, carried = iter(others), {out: by_input[i] for i, out in problem.carried.items()}
         return [carried[i] if i in carried else next(rest) for i in range(len(shapes))]
 
     return Steps(run, values=lambda result: [np.array(x) for x in result])  # the next one takes the memory
@@ -183,6 +183,6 @@ def _events(problem: Problem, bank: Any, t: Any) -> Any:
 
 def start(problem: Problem, shapes: list[Any]) -> Any:
     """Return the state before the first step: the carried inputs, and zeros for all further outputs."""
-    held = {i: jnp.array(problem.args[i]) for i in problem.carried}
+    carried = {i: jnp.array(problem.args[i]) for i in problem.carried}
     others = [jnp.zeros(x.shape, x.dtype) for i, x in enumerate(shapes) if i not in problem.carried.values()]
-    return held, others
+    return carried, others

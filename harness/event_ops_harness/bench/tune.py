@@ -31,7 +31,7 @@ from event_ops_harness.bench.timing import times_per_step
 from event_ops_harness.bench.tuned_rows import Measured, at_densities, cases, lead, rows_of, signature_of
 from event_ops_harness.conformance.compare import Mismatch, assert_same
 from event_ops_harness.networks.shared.cli import positive, positive_int
-from event_ops_harness.results import command, new_table, write_found
+from event_ops_harness.results import command, new_table, write_results
 from ffi_bridge.operators import FORMAT, platform_of, slug
 
 PACKAGE: Final = Path(event_ops.__file__).parent
@@ -53,8 +53,8 @@ def measure(problem: Problem, platform: str, options: argparse.Namespace, say: S
         able = [name for name in _able(dense, calls, [first, *leads], say) if name != first]
         runs = {name: steps_of(dense, calls[name]).run for name in (first, *able)} if able else {}
         times = times_per_step(runs, rounds=options.rounds, budget=options.budget, at_least=3)
-        found = {name: lead(times[first], times[name]) for name in able}
-        leads = {name: leads[name] | {density: ratio} for name, ratio in found.items() if ratio is not None}
+        ratios = {name: lead(times[first], times[name]) for name in able}
+        leads = {name: leads[name] | {density: ratio} for name, ratio in ratios.items() if ratio is not None}
         if not leads:
             break
     return Measured(operator.name, platform, signature_of(problem), problem.case.name, first, leads)
@@ -112,15 +112,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     platform, console = platform_of(jax.default_backend()), Console(width=max(Console().width, 165))
     say = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
     with console.status("measuring") as status:
-        found: list[Measured] = []
+        measured: list[Measured] = []
         chosen = [x for x in operators() if x.name in (options.only or [x.name])]
         for problem in (make_problem(x, case) for x in chosen for case in cases(x)):
             status.update(f"measuring {problem.name}")
-            found.append(measure(problem, platform, options, say))
-    rows = rows_of(found)
+            measured.append(measure(problem, platform, options, say))
+    rows = rows_of(measured)
     console.print(_table(rows, kind))
-    asked = command("tune", sys.argv[1:] if argv is None else argv)
-    write_found(options.output, asked, {"format": FORMAT, "device_kind": kind, "rows": rows})
+    repeating = command("tune", sys.argv[1:] if argv is None else argv)
+    write_results(options.output, repeating, {"format": FORMAT, "device_kind": kind, "rows": rows})
     console.print(f"{len(rows)} rows in {options.output}", markup=False, soft_wrap=True)
     return 0
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from event_ops.cases import BENCHMARK, Case
 from event_ops.discover import Operator
-from event_ops_harness.bench.noise import change
+from event_ops_harness.bench.noise import change_of
 from event_ops_harness.bench.steps import Problem, event_place, make_problem
 from event_ops_harness.conformance.kernels import equations
 from ffi_bridge.operators import Signature
@@ -34,13 +34,13 @@ def cases(operator: Operator) -> Iterator[Case]:
 
     Sizes count as one within a factor of `APART`. Without a benchmark there would be nothing but small sizes.
     """
-    found = [(case, signature_of(make_problem(operator, case))) for case in operator.cases]
+    signed = [(case, signature_of(make_problem(operator, case))) for case in operator.cases]
     sizes: dict[tuple[Any, ...], list[int]] = {}
-    for case, signature in found:
+    for case, signature in signed:
         if BENCHMARK in case.tags:
             sizes.setdefault((signature.dtypes, signature.flags), []).append(signature.elements or 0)
             yield case
-    for case, signature in found:
+    for case, signature in signed:
         measured, elements = sizes.get((signature.dtypes, signature.flags), []), signature.elements or 0
         far = all(max(elements, size) > APART * min(elements, size) for size in measured)
         if measured and far and elements >= SMALLEST:
@@ -103,23 +103,23 @@ class Measured:
 
 def lead(first: Sequence[float], other: Sequence[float]) -> float | None:
     """Return how many times as fast the second sample is; None unless by `MARGIN` beyond noise."""
-    found = change(first, other, ALPHA)
-    return 1 / found.ratio if found.high * MARGIN < 1 else None
+    change = change_of(first, other, ALPHA)
+    return 1 / change.ratio if change.high * MARGIN < 1 else None
 
 
 def rows_of(measured: Iterable[Measured]) -> list[dict[str, Any]]:
     """Return the rows, in the form of a table's file."""
     groups: dict[tuple[Any, ...], list[Measured]] = {}
-    for one in measured:
-        key = one.operator, one.platform, one.signature.dtypes, one.signature.flags, one.over
-        groups.setdefault(key, []).append(one)
+    for case in measured:
+        key = case.operator, case.platform, case.signature.dtypes, case.signature.flags, case.over
+        groups.setdefault(key, []).append(case)
     return [row for group in groups.values() for row in _of_signature(group)]
 
 
 def _of_signature(group: Sequence[Measured]) -> list[dict[str, Any]]:
     by_size: dict[int, list[Measured]] = {}
-    for one in group:
-        by_size.setdefault(one.signature.elements or 0, []).append(one)
+    for case in group:
+        by_size.setdefault(case.signature.elements or 0, []).append(case)
     sizes = sorted(by_size)
     winners = [_winner(by_size[size]) for size in sizes]
     rows: list[dict[str, Any]] = []
@@ -136,13 +136,13 @@ def _of_signature(group: Sequence[Measured]) -> list[dict[str, Any]]:
 
 
 def _lower(sizes: Sequence[int], i: int) -> int:
-    own = sizes[i] // REACH
-    return max(own, math.isqrt(sizes[i - 1] * sizes[i])) if i else own
+    reach = sizes[i] // REACH
+    return max(reach, math.isqrt(sizes[i - 1] * sizes[i])) if i else reach
 
 
 def _upper(sizes: Sequence[int], i: int) -> int:
-    own = sizes[i] * REACH
-    return min(own, math.isqrt(sizes[i] * sizes[i + 1])) if i + 1 < len(sizes) else own
+    reach = sizes[i] * REACH
+    return min(reach, math.isqrt(sizes[i] * sizes[i + 1])) if i + 1 < len(sizes) else reach
 
 
 def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
@@ -160,16 +160,16 @@ def _winner(cases: Sequence[Measured]) -> tuple[str | None, dict[str, float]]:
     return best, leads.get(best or "", {})
 
 
-def _row(one: Measured, above: int, up_to: int, backend: str, leads: Mapping[str, float]) -> dict[str, Any]:
+def _row(case: Measured, above: int, up_to: int, backend: str, leads: Mapping[str, float]) -> dict[str, Any]:
     return {
-        "operator": one.operator,
-        "platform": one.platform,
-        "dtypes": one.signature.dtypes,
-        "flags": list(one.signature.flags),
+        "operator": case.operator,
+        "platform": case.platform,
+        "dtypes": case.signature.dtypes,
+        "flags": list(case.signature.flags),
         "above": above,
         "up_to": up_to,
         "backend": backend,
-        "over": one.over,
+        "over": case.over,
         "ratio": min(leads.values()),
         "measured": dict(leads),
     }

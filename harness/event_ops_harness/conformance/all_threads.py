@@ -12,10 +12,10 @@ def use_all_threads() -> None:
 
     Call it before a Numba backend is loaded, which copies the constants of the parts.
     """
-    parts = [part.name for part in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")]
+    shared = [part.name for part in pkgutil.iter_modules(numba_cpu.__path__, f"{numba_cpu.__name__}.")]
     builders = [operator.kernel.backends["cpu"]["numba_cpu"].builder for operator in operators()]
     backends = {builder.partition(":")[0] for builder in builders}
-    for name in (*parts, *backends):
+    for name in (*shared, *backends):
         module = importlib.import_module(name)
         for bound in [constant for constant in vars(module) if constant.isupper() and "PARALLEL" in constant]:
             setattr(module, bound, 0)

@@ -61,9 +61,9 @@ class Cell:
     @property
     def id(self) -> str:
         """Return "operator-backend-case-dtype-property", with the index dtype where it is not int32."""
-        parts = [self.operator.name, self.backend, self.case.name, self.dtype]
-        parts += [] if self.index_dtype == "int32" else [self.index_dtype]
-        return "-".join([*parts, self.prop.name])
+        words = [self.operator.name, self.backend, self.case.name, self.dtype]
+        words += [] if self.index_dtype == "int32" else [self.index_dtype]
+        return "-".join([*words, self.prop.name])
 
     def check(self) -> None:
         """Raise an exception that shows the defect, unless the operator has the property."""
@@ -96,8 +96,9 @@ class Trial:
     def __init__(self, operator: Operator, backend: str, case: Case, dtype: str, index_dtype: str) -> None:
         self.operator, self.backend, self.case, self.dtype = operator, backend, case, dtype
         self.types = functools.partial(types_of, dtype, index_dtype)
-        self.given, self.kwargs = inputs_of(case, dtype, index_dtype)
-        self.args = tuple(map(jax.device_put, self.given))  # jnp.asarray would compile a program for each
+        self.numpy_args, self.kwargs = inputs_of(case, dtype, index_dtype)
+        # jnp.asarray would compile a program for each of them.
+        self.args = tuple(map(jax.device_put, self.numpy_args))
         self.jitted = jax.jit(self.f)  # compiled once for all properties
         self.rtol = case.relative_tolerance(dtype)
 
@@ -114,8 +115,8 @@ class Trial:
         places = self.case.differentiable
 
         def active(*xs: Any) -> list[Any]:
-            given = dict(zip(places, xs, strict=True))
-            results = self.f(*[given.get(i, x) for i, x in enumerate(self.args)])
+            moved = dict(zip(places, xs, strict=True))
+            results = self.f(*[moved.get(i, x) for i, x in enumerate(self.args)])
             return [y for y in jax.tree.leaves(results) if jax.numpy.issubdtype(y.dtype, jax.numpy.floating)]
 
         return active, [self.args[i] for i in places]

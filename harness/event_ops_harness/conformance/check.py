@@ -57,10 +57,10 @@ def check_operator(
         raise ValueError(f"operator {operator.name!r} has no cases; give at least one event_ops.cases.Case")
     processes, place = Processes(), Place.of(operator)
     try:
-        found = [_look_at(cell, processes, place) for cell in cells([operator], profile, properties)]
+        outcomes = [_look_at(cell, processes, place) for cell in cells([operator], profile, properties)]
     finally:
         processes.end()
-    return Report(tuple(found))
+    return Report(tuple(outcomes))
 
 
 def _look_at(cell: Cell, processes: Processes, place: Place | None) -> Outcome:

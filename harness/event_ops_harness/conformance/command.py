@@ -14,6 +14,6 @@ PLUGINS: Final = {
 
 def pytest_command() -> list[str]:
     """Return the words that begin every run; plugins that pytest does not find by itself are named."""
-    known = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
-    named = [word for name, module in PLUGINS.items() if name not in known for word in ("-p", module)]
+    installed = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
+    named = [word for name, module in PLUGINS.items() if name not in installed for word in ("-p", module)]
     return [sys.executable, "-m", "pytest", *named, "-q", "-p", "no:cacheprovider"]

@@ -60,11 +60,11 @@ def assert_within(result: Any, expected: Any, bounds: Sequence[Bound]) -> None:
         _assert_close(f"output {number}" if len(wanted) > 1 else "the output", a, b, bound)
 
 
-def _assert_close(what: str, got: np.ndarray, expected: np.ndarray, bound: Bound) -> None:
+def _assert_close(label: str, got: np.ndarray, expected: np.ndarray, bound: Bound) -> None:
     if got.shape != expected.shape:
-        raise Mismatch(f"{what} has shape {got.shape}; expected {expected.shape}")
+        raise Mismatch(f"{label} has shape {got.shape}; expected {expected.shape}")
     if _KINDS.get(got.dtype.kind) != _KINDS.get(expected.dtype.kind):
-        raise Mismatch(f"{what} has dtype {got.dtype}; expected {expected.dtype}")
+        raise Mismatch(f"{label} has dtype {got.dtype}; expected {expected.dtype}")
     if got.dtype == expected.dtype and got.tobytes() == expected.tobytes():
         return
     scale, ulps = (np.broadcast_to(x, expected.shape) for x in bound)
@@ -73,7 +73,7 @@ def _assert_close(what: str, got: np.ndarray, expected: np.ndarray, bound: Bound
     wrong = ~np.isclose(got, expected, rtol=0.0, atol=ulps * unit, equal_nan=True)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        text = f"{what} is wrong at {int(wrong.sum())} of {wrong.size} places, first at {list(place)}: "
+        text = f"{label} is wrong at {int(wrong.sum())} of {wrong.size} places, first at {list(place)}: "
         text += f"got {got[place]}; expected {expected[place]}"
         if unit[place]:
             off = abs(got[place] - expected[place]) / unit[place]

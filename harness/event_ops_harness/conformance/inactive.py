@@ -41,17 +41,17 @@ def _without_what_does_not_count(f: Any, xs: list[Any], ys: list[Any]) -> list[A
     return hidden
 
 
-def _check_reach(what: str, linear: Any, likes: list[Any]) -> None:
+def _check_reach(kind: str, linear: Any, likes: list[Any]) -> None:
     """Raise Mismatch if a NaN given to `linear` shows where another number at its place changes nothing."""
     for i, place in _some_places(likes):
-        given = [np.zeros_like(x) for x in likes]
-        for one, poisoned in zip(
-            *(linear(*given[:i], _with(given[i], place, x), *given[i + 1 :]) for x in (1, np.nan)),
+        zeros = [np.zeros_like(x) for x in likes]
+        for plain, poisoned in zip(
+            *(linear(*zeros[:i], _with(zeros[i], place, x), *zeros[i + 1 :]) for x in (1, np.nan)),
             strict=True,
         ):
-            if wrong := np.argwhere(np.isnan(poisoned) & (np.asarray(one) == 0)).tolist():
+            if wrong := np.argwhere(np.isnan(poisoned) & (np.asarray(plain) == 0)).tolist():
                 raise Mismatch(
-                    f"a {what} of NaN at {list(place)} of array {i} shows at {wrong[0]}, which does not "
+                    f"a {kind} of NaN at {list(place)} of array {i} shows at {wrong[0]}, which does not "
                     f"depend on it, and at {len(wrong)} such places in all"
                 )
 

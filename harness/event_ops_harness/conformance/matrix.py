@@ -23,15 +23,15 @@ OUTPUT: Final = RESULTS / "matrix.json"
 
 def merged(rows: Path, cells: Path) -> dict[str, Any]:
     """Return the rows of a TOML file with all cells of the folder `cells`, which has a file for each row."""
-    found = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
-    every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
+    declared = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
+    every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
     by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in every}
     return {
         "command": "nox -s matrix",
         **when(),
         "machine": machine(),
         "rows": [_row(row, by_row[row["name"]]) for row in every],
-        "cells": [{"row": name, **cell} for name, found in by_row.items() for cell in found],
+        "cells": [{"row": name, **cell} for name, checked in by_row.items() for cell in checked],
     }
 
 
@@ -68,8 +68,8 @@ def _why_not(row: dict[str, Any]) -> str:
 
 def _answers(command: str) -> bool:
     """Return whether this Python runs here: a shim of pyenv may exist and refuse."""
-    found = shutil.which(command)
-    return found is not None and subprocess.run([found, "--version"], capture_output=True).returncode == 0
+    path = shutil.which(command)
+    return path is not None and subprocess.run([path, "--version"], capture_output=True).returncode == 0
 
 
 def show(console: Console, matrix: dict[str, Any]) -> None:

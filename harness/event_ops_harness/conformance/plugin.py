@@ -76,7 +76,7 @@ def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:
         raise pytest.UsageError(f"--properties: {error}") from error
     # The command that repeats a cell does not say which profile it is from.
     profile = options.profile if options.cell is None else FULL
-    found = {
+    by_module = {
         name: [
             (Place(name, index), cell)
             for index, operator in enumerate(_operators(name))
@@ -84,28 +84,28 @@ def chosen_cells(options: Any) -> dict[str, list[tuple[Place, Cell]]]:
         ]
         for name in options.operators
     }
-    return found if options.cell is None else _only(options.cell, found)
+    return by_module if options.cell is None else _only(options.cell, by_module)
 
 
 def _operators(module: str) -> Sequence[Operator]:
     try:
-        found = getattr(importlib.import_module(module), "OPERATORS", None)
+        listed = getattr(importlib.import_module(module), "OPERATORS", None)
     except Exception as error:
         said = "".join(traceback.format_exception(error)).rstrip()
         raise pytest.UsageError(f"--operators: {module} cannot be imported\n{said}") from error
-    if not isinstance(found, list | tuple) or not found:
+    if not isinstance(listed, list | tuple) or not listed:
         raise pytest.UsageError(
             f"--operators: {module} has no OPERATORS; list its operators there: OPERATORS = (Operator(...),)"
         )
-    return found
+    return listed
 
 
-def _only(wanted: str, found: dict[str, list[tuple[Place, Cell]]]) -> dict[str, list[tuple[Place, Cell]]]:
+def _only(wanted: str, by_module: dict[str, list[tuple[Place, Cell]]]) -> dict[str, list[tuple[Place, Cell]]]:
     """Return the cell with this id; raise UsageError if there is none."""
-    chosen = {name: [pair for pair in pairs if pair[1].id == wanted] for name, pairs in found.items()}
+    chosen = {name: [pair for pair in pairs if pair[1].id == wanted] for name, pairs in by_module.items()}
     if not any(chosen.values()):
-        known = [cell.id for pairs in found.values() for _, cell in pairs]
-        near = difflib.get_close_matches(wanted, known, cutoff=0.4)
+        ids = [cell.id for pairs in by_module.values() for _, cell in pairs]
+        near = difflib.get_close_matches(wanted, ids, cutoff=0.4)
         hint = "like it are " + ", ".join(near) if near else "--collect-only -q lists them"
         raise pytest.UsageError(f"--cell: no cell is called {wanted!r}; {hint}")
     return chosen

@@ -46,8 +46,8 @@ class Place(NamedTuple):
         for name, module in list(sys.modules.items()):
             listed = getattr(module, "__dict__", {}).get("OPERATORS")
             if name != "__main__" and isinstance(listed, list | tuple):
-                for index, known in enumerate(listed):
-                    if known is operator:
+                for index, candidate in enumerate(listed):
+                    if candidate is operator:
                         return cls(name, index)
         return None
 
@@ -76,8 +76,8 @@ class Processes:
         try:
             return self._ask(cell, place)
         except ProcessEndedError as error:
-            found = ProcessEndedError(f"{error}{self._found_by_checks(cell, place)}")
-            return Outcome(cell, FAILED, explain(cell, found, place.module))
+            explained = ProcessEndedError(f"{error}{self._found_by_checks(cell, place)}")
+            return Outcome(cell, FAILED, explain(cell, explained, place.module))
 
     def _ask(self, cell: Cell, place: Place) -> Outcome:
         apart = cell.prop.apart
@@ -119,9 +119,9 @@ class _Process:
     def look_at(self, cell: Cell, place: Place) -> Outcome:
         """Ask for a cell's outcome; raise ProcessEndedError where none arrives."""
         case = cell.operator.cases.index(cell.case)
-        asked = [*place, case, cell.backend, cell.dtype, cell.index_dtype, cell.prop.name]
+        request = [*place, case, cell.backend, cell.dtype, cell.index_dtype, cell.prop.name]
         with contextlib.suppress(ConnectionError):  # it has ended
-            print(json.dumps(asked), file=self._line, flush=True)
+            print(json.dumps(request), file=self._line, flush=True)
             if answer := self._line.readline():
                 return Outcome(cell, *json.loads(answer))
         self.end()

@@ -41,10 +41,10 @@ APART: Final = {
 
 
 def _needs_devices() -> str | None:
-    found = len(jax.devices())
-    if found >= transforms.DEVICES:
+    devices = len(jax.devices())
+    if devices >= transforms.DEVICES:
         return None
-    return f"JAX has {found} device(s); run with {FLAGS}={APART[FLAGS]}"
+    return f"JAX has {devices} device(s); run with {FLAGS}={APART[FLAGS]}"
 
 
 def _needs_checks() -> str | None:
@@ -52,13 +52,13 @@ def _needs_checks() -> str | None:
 
 
 def _needs_threads() -> str | None:
-    found = importlib.import_module("numba").get_num_threads()
-    return None if found > 1 else f"Numba has one thread; run with {THREADS}={APART[THREADS]}"
+    threads = importlib.import_module("numba").get_num_threads()
+    return None if threads > 1 else f"Numba has one thread; run with {THREADS}={APART[THREADS]}"
 
 
 def _needs_flatbuffers() -> str | None:
-    found = importlib.util.find_spec("flatbuffers")
-    return None if found else "jax.export needs flatbuffers to serialise"
+    spec = importlib.util.find_spec("flatbuffers")
+    return None if spec else "jax.export needs flatbuffers to serialise"
 
 
 VALUES: Final = Property(values.values, every, bounded)
@@ -111,8 +111,8 @@ def named(names: Sequence[str] = ()) -> list[Property]:
     """Return the properties with these names; all of them for no names."""
     chosen = [p for p in PROPERTIES if not names or p.name in names]
     if unknown := set(names) - {p.name for p in chosen}:
-        known = ", ".join(p.name for p in PROPERTIES)
-        raise ValueError(f"no property is called {', '.join(sorted(unknown))}; there are: {known}")
+        available = ", ".join(p.name for p in PROPERTIES)
+        raise ValueError(f"no property is called {', '.join(sorted(unknown))}; there are: {available}")
     return chosen
 
 

@@ -102,11 +102,11 @@ def disable_jit(trial: Trial) -> None:
 def donation(trial: Trial) -> None:
     """Inputs that are given away: the values are as before."""
     expected = jax.tree.map(np.asarray, trial.f(*trial.args))
-    given = tuple(jnp.array(x, copy=True) for x in trial.args)
-    donated = jax.jit(lambda *xs: trial.f(*xs), donate_argnums=tuple(range(len(given))))
+    copies = tuple(jnp.array(x, copy=True) for x in trial.args)
+    donated = jax.jit(lambda *xs: trial.f(*xs), donate_argnums=tuple(range(len(copies))))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some donated buffers were not usable")  # no output is like them
-        trial.same(donated(*given), expected, 2)
+        trial.same(donated(*copies), expected, 2)
 
 
 def export(trial: Trial) -> None:

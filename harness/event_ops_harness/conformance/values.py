@@ -44,7 +44,7 @@ def jit(trial: Trial) -> None:
 def eager(trial: Trial) -> None:
     """A call outside of jit, on arrays of JAX or NumPy, has the bits of a jitted one of a kernel."""
     expected = trial.jitted(*trial.args)
-    for whose, args in (("JAX", trial.args), ("NumPy", trial.given)):
+    for whose, args in (("JAX", trial.args), ("NumPy", trial.numpy_args)):
         result = trial.f(*args)
         trial.same(result, expected, 2)
         if trial.backend != "reference":  # XLA makes constants of a program's numbers

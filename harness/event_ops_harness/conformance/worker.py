@@ -21,8 +21,8 @@ def main(number: str, settings: str, emulation: str) -> None:
     if how := json.loads(emulation):
         emulate(how)
     with socket.socket(fileno=int(number)) as line, line.makefile("rw") as lines:
-        for asked in lines:
-            print(json.dumps(_answer(*json.loads(asked))), file=lines, flush=True)
+        for request in lines:
+            print(json.dumps(_answer(*json.loads(request))), file=lines, flush=True)
 
 
 def _answer(
@@ -32,6 +32,6 @@ def _answer(
         operator = importlib.import_module(module).OPERATORS[index]
     except ImportError as error:
         return SKIPPED, f"not looked at: another process cannot import {module}: {error}"
-    prop = next(known for known in PROPERTIES if known.name == name)
+    prop = next(candidate for candidate in PROPERTIES if candidate.name == name)
     outcome = look_at(Cell(operator, backend, operator.cases[case], dtype, index_dtype, prop), module)
     return outcome.status, outcome.reason

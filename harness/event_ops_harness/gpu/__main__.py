@@ -21,7 +21,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.results import RESULTS, write_found
+from event_ops_harness.results import RESULTS, write_results
 
 ROOT: Final = Path(__file__).parents[3]
 OUTPUT: Final = RESULTS / "gpu.json"
@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"{name}: {results[name]['status']}, {results[name]['seconds']} s")
         if results[name]["status"] != "passed":
             console.print(results[name]["tail"], markup=False, highlight=False)
-        write_found(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
+        write_results(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
     _show(console, results)
     return sum(result["status"].startswith("failed") for result in results.values())
 

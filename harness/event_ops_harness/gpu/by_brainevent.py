@@ -55,8 +55,8 @@ def compiled(text: str, kernel: str, headers: Mapping[str, str] = HEADERS) -> Co
 
     Raises ValueError, with NVRTC's words, where it does not compile.
     """
-    contents, names = ([part.encode() for part in parts] for parts in (headers.values(), headers))
-    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(names), contents, names)
+    texts, names = ([word.encode() for word in words] for words in (headers.values(), headers))
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(names), texts, names)
     nvrtc.nvrtcAddNameExpression(program, kernel.encode())
     options = ["--gpu-architecture=sm_90", "-lineinfo", "-default-device", f"-I{_cuda_headers()}"]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
@@ -74,9 +74,9 @@ def _cuda_headers() -> Path:
     return Path(next(iter(folders or ()))) / "numba" / "cuda" / "include" / str(major)
 
 
-def _read(program: Any, what: str) -> bytes:
-    content = b" " * getattr(nvrtc, f"nvrtcGet{what}Size")(program)[1]
-    getattr(nvrtc, f"nvrtcGet{what}")(program, content)
+def _read(program: Any, kind: str) -> bytes:
+    content = b" " * getattr(nvrtc, f"nvrtcGet{kind}Size")(program)[1]
+    getattr(nvrtc, f"nvrtcGet{kind}")(program, content)
     return content
 
 
@@ -235,10 +235,10 @@ def theirs(operator: Operator, case: Case, launches: Launches) -> Row:
 
 def beside() -> Iterator[Row]:
     """Yield the rows of each pair: ours on each backend, and theirs."""
-    gpu, known = emulate_gpu(), {operator.name: operator for operator in operators()}
+    gpu, by_name = emulate_gpu(), {operator.name: operator for operator in operators()}
     for name, case, launches in pairs():
-        yield from (count(gpu, known[name], case, backend) for backend in BACKENDS)
-        yield theirs(known[name], case, launches)
+        yield from (count(gpu, by_name[name], case, backend) for backend in BACKENDS)
+        yield theirs(by_name[name], case, launches)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

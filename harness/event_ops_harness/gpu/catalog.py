@@ -63,17 +63,17 @@ def compiled(problem: Problem, backend: str) -> Run | str:
         return f"failed: {type(error).__name__}: {str(error)[:300]}"
 
 
-def distance(found: list[Any], expected: list[Any]) -> float:
+def distance(results: list[Any], expected: list[Any]) -> float:
     """Return the largest distance of an output from the reference's, relative to the norm of that."""
     pairs = [
-        (np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in zip(found, expected, strict=True)
+        (np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in zip(results, expected, strict=True)
     ]
     return max(float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-30)) for a, b in pairs)
 
 
 def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: float) -> dict[str, Any]:
     """Time each member of each case; an error stands in place of its figure."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     named = {(problem.name, backend): run for (problem, backend), run in zip(members, runs, strict=True)}
     able = {name: run for name, run in named.items() if callable(run)}
     busy = dict(zip(able, recorded(list(able.values())), strict=True))
@@ -82,18 +82,18 @@ def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: 
         case, run = problem.name, named[problem.name, backend]
         who = "us" if backend == backends_of(problem)[0] else f"{backend} us"
         if isinstance(run, str):
-            found[f"{case}, {who}"] = run
+            figures[f"{case}, {who}"] = run
             continue
         us = sum(x.us for x in busy[case, backend].values()) / CALLS
-        found |= {f"{case}, {who}": calls[case, backend], f"{case}, GPU busy, {who}": us}
+        figures |= {f"{case}, {who}": calls[case, backend], f"{case}, GPU busy, {who}": us}
         if who == "us":
             moved = bytes_moved(problem.operator, problem.args, problem.kwargs)
-            found[f"{case}, GPU busy, share"] = moved / (us * 1e-6) / bandwidth
+            figures[f"{case}, GPU busy, share"] = moved / (us * 1e-6) / bandwidth
         reference = named[case, REFERENCE]
         if backend != REFERENCE and callable(reference):
             away = distance(run(), reference())
-            found |= {f"{case}, {backend} away from the reference": away} if away > TOLERANCE else {}
-    return found
+            figures |= {f"{case}, {backend} away from the reference": away} if away > TOLERANCE else {}
+    return figures
 
 
 def backends_of(problem: Problem) -> list[str]:
@@ -111,8 +111,8 @@ def main() -> None:
         problems = list(threads.map(lambda case: make_problem(*case), cases))
         members = [(problem, backend) for problem in problems for backend in backends_of(problem)]
         runs = list(threads.map(lambda member: compiled(*member), members))
-    found = {"device copy, GB/s": bandwidth / 1e9, "compilation, s": time.perf_counter() - started}
-    print(json.dumps(found | times(members, runs, bandwidth)))
+    figures = {"device copy, GB/s": bandwidth / 1e9, "compilation, s": time.perf_counter() - started}
+    print(json.dumps(figures | times(members, runs, bandwidth)))
 
 
 if __name__ == "__main__":

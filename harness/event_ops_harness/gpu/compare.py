@@ -20,10 +20,10 @@ OPTIONS: Final = (
 )
 WORDS: Final = ("operator", "backend", "case", "dtype", "property")
 
-Found = list[dict[str, str]]
+Cells = list[dict[str, str]]
 
 
-def cells(*options: str) -> Found:
+def cells(*options: str) -> Cells:
     """Run the cells in a process of their own, and return the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cells.json"
@@ -34,7 +34,7 @@ def cells(*options: str) -> Found:
         return json.loads(file.read_text())
 
 
-def compared(gpu: Found, emulated: Found) -> dict[str, Any]:
+def compared(gpu: Cells, emulated: Cells) -> dict[str, Any]:
     """Return how many cells were checked on both, and the cells whose outcomes differ."""
     ours, theirs = _by_place(emulated), _by_place(gpu)
     both = [place for place in theirs if place in ours and SKIPPED not in (*theirs[place], *ours[place])]
@@ -46,19 +46,19 @@ def compared(gpu: Found, emulated: Found) -> dict[str, Any]:
     }
 
 
-def _by_place(found: Iterable[Mapping[str, str]]) -> dict[tuple[str, ...], Counter[str]]:
+def _by_place(cells: Iterable[Mapping[str, str]]) -> dict[tuple[str, ...], Counter[str]]:
     """Return the statuses at each place: cells of several index dtypes share one."""
     places: dict[tuple[str, ...], Counter[str]] = {}
-    for cell in found:
+    for cell in cells:
         places.setdefault(tuple(cell[word] for word in WORDS), Counter())[cell["status"]] += 1
     return places
 
 
 def main() -> int:
     """Check on both, print the comparison as JSON; return 1 where they differ."""
-    found = compared(cells(), cells("--emulate-gpu"))
-    print(json.dumps(found))
-    return int(bool(found["differ"]) or not found["cells on both"])
+    comparison = compared(cells(), cells("--emulate-gpu"))
+    print(json.dumps(comparison))
+    return int(bool(comparison["differ"]) or not comparison["cells on both"])
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ LEGEND: Final = (
 
 def write(path: Path, nox_command: str, compilers: Sequence[str], rows: Sequence[Row]) -> None:
     """Write the rows, how to count them again, and the assumptions of estimates; each run writes the same."""
-    found = {
+    record = {
         "command": nox_command,
         "compilers": installed(*compilers),
         "rows": [row.written() for row in rows],
@@ -59,7 +59,7 @@ def write(path: Path, nox_command: str, compilers: Sequence[str], rows: Sequence
         "estimates": f"h100_us and h200_us are ESTIMATES, which assume that {'; '.join(ASSUMPTIONS)}",
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def text(value: Any) -> str:
@@ -82,15 +82,15 @@ def show(rows: Sequence[Row]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Count, show, write."""
     words = sys.argv[1:] if argv is None else argv
-    known = {operator.name: operator for operator in operators()}
+    by_name = {operator.name: operator for operator in operators()}
     parser = argparse.ArgumentParser(prog="counters", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--operators", nargs="+", choices=known, default=list(known), metavar="NAME")
+    parser.add_argument("--operators", nargs="+", choices=by_name, default=list(by_name), metavar="NAME")
     parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS, metavar="BACKEND")
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="FILE")
     options = parser.parse_args(words)
     jax.config.update("jax_disable_most_optimizations", True)  # what is counted does not depend on it
     rows: list[Row] = []
-    for row in counted(emulate_gpu(), [known[name] for name in options.operators], options.backends):
+    for row in counted(emulate_gpu(), [by_name[name] for name in options.operators], options.backends):
         print(f"{row.operator} {row.case} {row.backend}", file=sys.stderr)
         rows.append(row)
     show(rows)

@@ -139,8 +139,8 @@ def cases_of(operator: Operator) -> list[Case]:
 
 
 def _fits(operator: Operator, case: Case) -> bool:
-    given = inputs_of(case, operator.dtypes[0], index_dtype_of(operator.dtypes[0]))
-    return bytes_moved(operator, *given) <= MOST_BYTES and operations(operator, *given) <= MOST_OPERATIONS
+    inputs = inputs_of(case, operator.dtypes[0], index_dtype_of(operator.dtypes[0]))
+    return bytes_moved(operator, *inputs) <= MOST_BYTES and operations(operator, *inputs) <= MOST_OPERATIONS
 
 
 def counted(

@@ -83,11 +83,11 @@ def profiled() -> tuple[list[str], list[dict[str, str]]]:
 
 def figures_of(launches: Sequence[Mapping[str, str]]) -> dict[str, float]:
     """Return the figures of a call."""
-    found = {
+    combined = {
         name: combine([sum(float(row[metric].replace(",", "")) for metric in metrics) for row in launches])
         for name, (metrics, combine) in FIGURES.items()
     }
-    return {**found, "us": found["us"] / 1e3, "launches": len(launches)}
+    return {**combined, "us": combined["us"] / 1e3, "launches": len(launches)}
 
 
 def by_call(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, dict[str, float]]:
@@ -102,17 +102,17 @@ def by_call(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str
 
 
 def compared(
-    found: Mapping[str, Mapping[str, float]], counted: Sequence[Mapping[str, Any]]
+    measured: Mapping[str, Mapping[str, float]], counted: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return quartiles of the ratios to the counted figures, over the calls with as many launches."""
     ratios: dict[str, list[float]] = {}
     for row in counted:
-        own = found.get(f"{row['operator']} {row['case']}")
-        if row["backend"] == BACKEND and own and own["launches"] == row["launches"]:
+        figures = measured.get(f"{row['operator']} {row['case']}")
+        if row["backend"] == BACKEND and figures and figures["launches"] == row["launches"]:
             expected = {"instructions": row["instructions"], "us": row["h100_us"]}
             expected |= {"sectors": row["moved"] / SECTOR, "registers": row["registers"]}
             for name, value in expected.items():
-                ratios.setdefault(name, []).append(own[name] / value)
+                ratios.setdefault(name, []).append(figures[name] / value)
     quartiles = {f"{name}, quartiles of ratios": statistics.quantiles(x) for name, x in ratios.items()}
     return quartiles | {"calls compared": len(next(iter(ratios.values()), []))}
 
@@ -127,8 +127,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if shutil.which("ncu") is None:
         raise SystemExit("Nsight Compute, ncu, is not on the path")
     names, rows = profiled()
-    found = by_call(names, rows)
-    print(json.dumps(compared(found, json.loads(COUNTED.read_text())["rows"]) | {"calls": found}))
+    figures = by_call(names, rows)
+    print(json.dumps(compared(figures, json.loads(COUNTED.read_text())["rows"]) | {"calls": figures}))
 
 
 if __name__ == "__main__":

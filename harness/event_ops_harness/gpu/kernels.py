@@ -62,14 +62,14 @@ def recorded(works: Sequence[Work]) -> list[dict[str, Recorded]]:
 def _by_work(profile: Any) -> list[dict[str, Recorded]]:
     lines = (line for plane in profile.planes if "GPU" in plane.name for line in plane.lines)
     events = [event for line in lines if line.name.startswith("Stream") for event in line.events]
-    found: list[dict[str, Recorded]] = []
+    works: list[dict[str, Recorded]] = []
     for event in sorted(events, key=lambda event: event.start_ns):
         if boundary.py_func.__name__ in event.name:
-            found.append({})
-        elif found:
-            count, us = found[-1].get(event.name, Recorded(0, 0.0))
-            found[-1][event.name] = Recorded(count + 1, us + event.duration_ns / 1e3)
-    return [dict(sorted(of_work.items(), key=lambda item: -item[1].us)) for of_work in found]
+            works.append({})
+        elif works:
+            count, us = works[-1].get(event.name, Recorded(0, 0.0))
+            works[-1][event.name] = Recorded(count + 1, us + event.duration_ns / 1e3)
+    return [dict(sorted(of_work.items(), key=lambda item: -item[1].us)) for of_work in works]
 
 
 def made(makers: Mapping[str, Callable[[], Work]]) -> tuple[dict[str, Work], dict[str, str]]:

@@ -125,21 +125,21 @@ def programs(x: jax.Array) -> dict[str, tuple[Callable[[], Work], int]]:
     in_place = numba_cuda_kernel(add_one, out, launch_dims=N, input_output_aliases={0: 0})
     # XLA would fuse additions of several steps into one kernel: an optimisation barrier keeps them apart.
     xla: Step = lambda x: jax.lax.optimization_barrier(x + 1)  # noqa: E731
-    found: dict[str, tuple[Callable[[], Work], int]] = {"bare cuLaunchKernel, us": (bare, STEPS)}
+    makers: dict[str, tuple[Callable[[], Work], int]] = {"bare cuLaunchKernel, us": (bare, STEPS)}
     for name, step in (("ours", ours), ("ours in place", in_place), ("XLA add", xla)):
         for where, options in (("a loop", {}), ("a graph", graph)):
-            found[f"{name} in {where}, us a step"] = partial(looped, step, x, STEPS, options), STEPS
+            makers[f"{name} in {where}, us a step"] = partial(looped, step, x, STEPS, options), STEPS
     for name, step in (("ours", in_place), ("XLA add", xla)):
         make = partial(looped, several(step), x, STEPS, {})
-        found[f"{name}, one of ten in a step, us"] = make, STEPS * IN_A_STEP
+        makers[f"{name}, one of ten in a step, us"] = make, STEPS * IN_A_STEP
     for name, step in (("ours", ours), ("XLA add", lambda x: x + 1)):
-        found[f"{name}, one jitted call, us"] = partial(jitted, step, x), 1
+        makers[f"{name}, one jitted call, us"] = partial(jitted, step, x), 1
     for name, make in rivals(N).items():
         step = cache(make)  # made within `made`, so that a rival that cannot be says why in its rows
         loop = lambda step=step: looped(step(), x, RIVAL_STEPS, {})  # noqa: E731
-        found[f"{name} in a loop, us a step"] = loop, RIVAL_STEPS
-        found[f"{name}, one jitted call, us"] = (lambda step=step: jitted(step(), x)), 1
-    return found
+        makers[f"{name} in a loop, us a step"] = loop, RIVAL_STEPS
+        makers[f"{name}, one jitted call, us"] = (lambda step=step: jitted(step(), x)), 1
+    return makers
 
 
 def main() -> None:
@@ -147,9 +147,9 @@ def main() -> None:
     x = jnp.zeros(N, jnp.float32)
     timed = programs(x)
     works, failed = made({name: make for name, (make, _) in timed.items()})
-    found = {name: us / timed[name][1] for name, us in us_per_call(works).items()}
+    figures = {name: us / timed[name][1] for name, us in us_per_call(works).items()}
     np.testing.assert_array_equal(works["ours in a graph, us a step"](), np.asarray(x) + STEPS)
-    print(json.dumps(found | failed))
+    print(json.dumps(figures | failed))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def stretches(
     name: str, step: Step, steps: int, begin: Callable[[], Any], wiring: Any, neurons: int, seconds: float
 ) -> dict[str, float]:
     """Return, with each kind of launches, the median time of a stretch, and the rate in the last one."""
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for how, options in (("no graph", {}), ("graph", graph_options())):
         state = begin()
         program = counting_scan(step, steps, state, wiring, compiler_options=options)
@@ -44,10 +44,10 @@ def stretches(
             state, stretch = timed(program, state, wiring)
             measured.append(stretch)
         took = statistics.median(stretch["seconds"] for stretch in measured[1:])
-        found[f"{name}, {how}, us a step"] = took / steps * 1e6
-        found[f"{name}, {how}, times real time"] = took / seconds
-        found[f"{name}, {how}, Hz"] = measured[-1]["spikes"] / neurons / seconds
-    return found
+        figures[f"{name}, {how}, us a step"] = took / steps * 1e6
+        figures[f"{name}, {how}, times real time"] = took / seconds
+        figures[f"{name}, {how}, Hz"] = measured[-1]["spikes"] / neurons / seconds
+    return figures
 
 
 def balanced(seconds: float) -> dict[str, float]:
@@ -68,9 +68,9 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
     name, begin = f"microcircuit {scale:g}", partial(microcircuit.initial_state, model, SEED)
     network = microcircuit.catalog_step(model, None), model.steps(seconds), begin, wiring
-    found: dict[str, Any] = {f"{name}, synapses": int(model.synapses.sum()), f"{name}, s to build": built}
-    found |= stretches(name, *network, model.neurons, seconds)
-    return found | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
+    figures: dict[str, Any] = {f"{name}, synapses": int(model.synapses.sum()), f"{name}, s to build": built}
+    figures |= stretches(name, *network, model.neurons, seconds)
+    return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 
 
 def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
@@ -102,13 +102,13 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args(argv)
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     if options.network == "cuba":
-        found = balanced(options.seconds)
+        figures = balanced(options.seconds)
     else:
         for scale in options.scales:
-            found |= simulated(scale, options.seconds)
-    print(json.dumps(found))
+            figures |= simulated(scale, options.seconds)
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

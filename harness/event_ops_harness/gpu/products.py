@@ -24,10 +24,10 @@ NEURONS, DEGREE = 100_000, 100
 ACTIVE = (0.001, 0.01, 0.1)
 WIDTH = 32  # vectors of csr_matmat
 CALLS = 16
-Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
+CsrArrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def matrix(rows: int, columns: int, degree: int) -> Parts:
+def matrix(rows: int, columns: int, degree: int) -> CsrArrays:
     """Return data, indices and indptr of a matrix with `degree` entries in every row."""
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(0, columns, (rows, degree), np.int32), axis=1).ravel()
@@ -71,24 +71,24 @@ def repeated(xp: Any, work: Callable[[], Any]) -> Work:
     return run
 
 
-def event_rival(parts: Parts, n: int) -> Callable[[Any], Any]:
+def event_rival(host_csr: CsrArrays, n: int) -> Callable[[Any], Any]:
     """Return BrainEvent's `spikes @ A`, on the CUDA kernel that it chooses."""
     be = importlib.import_module("brainevent")
-    held = be.CSR(parts, shape=(n, n))
-    return jax.jit(lambda spikes: be.BinaryArray(spikes) @ held)
+    A = be.CSR(host_csr, shape=(n, n))
+    return jax.jit(lambda spikes: be.BinaryArray(spikes) @ A)
 
 
 def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Work]]:
     """Return, by name, makers of products with one vector and with several."""
-    parts, shape = matrix(rows, columns, degree), (rows, columns)
-    data, indices, indptr = arrays = tuple(map(jnp.asarray, parts))
+    host_csr, shape = matrix(rows, columns, degree), (rows, columns)
+    data, indices, indptr = csr = tuple(map(jnp.asarray, host_csr))
     bank = jnp.asarray(np.random.default_rng(1).standard_normal((2, columns), np.float32))
     several = jnp.asarray(np.random.default_rng(2).standard_normal((2, columns, WIDTH), np.float32))
     named = f"{rows}x{columns}-{degree}"
     made: dict[str, Callable[[], Work]] = {
-        f"csr_matvec {named}": lambda: looped(partial(event_ops.csr_matvec, *arrays, shape=shape), bank),
+        f"csr_matvec {named}": lambda: looped(partial(event_ops.csr_matvec, *csr, shape=shape), bank),
         f"csr_matmat {named} n={WIDTH}": lambda: looped(
-            partial(event_ops.csr_matmat, *arrays, shape=shape), several
+            partial(event_ops.csr_matmat, *csr, shape=shape), several
         ),
         f"csr_matvec {named}, JAX BCSR": lambda: looped(
             sparse.BCSR((data, indices, indptr), shape=shape).__matmul__, bank
@@ -96,7 +96,7 @@ def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Wor
     }
     xp, scipy = cupy()
     if xp is not None:
-        A = scipy.csr_matrix(tuple(map(xp.asarray, parts)), shape=shape)
+        A = scipy.csr_matrix(tuple(map(xp.asarray, host_csr)), shape=shape)
         w, W = xp.asarray(np.asarray(bank[0])), xp.asarray(np.asarray(several[0]))
         made[f"csr_matvec {named}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
         made[f"csr_matmat {named} n={WIDTH}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ W)
@@ -105,18 +105,18 @@ def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Wor
 
 def of_events() -> dict[str, Callable[[], Work]]:
     """Return makers of the event products of 100,000 neurons, of BrainEvent's, and of cuSPARSE's full one."""
-    parts, shape = matrix(NEURONS, NEURONS, DEGREE), (NEURONS, NEURONS)
-    arrays = tuple(map(jnp.asarray, parts))
-    product = partial(event_ops.csr_event_matvec, *arrays, shape=shape, transpose=True)
+    host_csr, shape = matrix(NEURONS, NEURONS, DEGREE), (NEURONS, NEURONS)
+    csr = tuple(map(jnp.asarray, host_csr))
+    product = partial(event_ops.csr_event_matvec, *csr, shape=shape, transpose=True)
     rng, made = np.random.default_rng(1), {}
     for rate in ACTIVE:
         bank, name = jnp.asarray(rng.random((16, NEURONS)) < rate), f"csr_event_matvec at {rate:.1%}"
         made[name] = partial(looped, product, bank)
         made[f"{name}, deterministic"] = partial(looped, partial(product, deterministic=True), bank)
-        made[f"{name}, BrainEvent"] = lambda bank=bank: looped(event_rival(parts, NEURONS), bank)
+        made[f"{name}, BrainEvent"] = lambda bank=bank: looped(event_rival(host_csr, NEURONS), bank)
     xp, scipy = cupy()
     if xp is not None:
-        A = scipy.csr_matrix(tuple(map(xp.asarray, parts)), shape=shape).T.tocsr()
+        A = scipy.csr_matrix(tuple(map(xp.asarray, host_csr)), shape=shape).T.tocsr()
         w = xp.ones(NEURONS, xp.float32)
         made["full product, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
     return made
@@ -147,22 +147,22 @@ def in_us(name: str) -> str:
 def busy(made: dict[str, Callable[[], Work]]) -> dict[str, Any]:
     """Return microseconds of the GPU for one call of each; in place of one that fails, why."""
     works, failed = able(made)
-    found: dict[str, Any] = {in_us(name): why for name, why in failed.items()}
+    figures: dict[str, Any] = {in_us(name): why for name, why in failed.items()}
     for name, kernels in zip(works, recorded(list(works.values())), strict=True):
-        found[in_us(name)] = sum(kernel.us for kernel in kernels.values()) / CALLS
-    return found
+        figures[in_us(name)] = sum(kernel.us for kernel in kernels.values()) / CALLS
+    return figures
 
 
 def main() -> None:
     """Print the figures as one line of JSON."""
     bandwidth = copy_bandwidth()
-    found: dict[str, Any] = {"device copy, GB/s": bandwidth / 1e9}
+    figures: dict[str, Any] = {"device copy, GB/s": bandwidth / 1e9}
     for rows, columns, degree in SHAPES:
-        found |= busy(of_shape(rows, columns, degree))
+        figures |= busy(of_shape(rows, columns, degree))
         moved = 8 * rows * degree + 4 * (rows + 1) + 4 * (rows + columns)
         name = f"csr_matvec {rows}x{columns}-{degree}"
-        found[f"{name}, share"] = moved / (found[f"{name}, us"] * 1e-6) / bandwidth
-    print(json.dumps(found | busy(of_events()) | busy(of_scatter())))
+        figures[f"{name}, share"] = moved / (figures[f"{name}, us"] * 1e-6) / bandwidth
+    print(json.dumps(figures | busy(of_events()) | busy(of_scatter())))
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ def channels(connectivity: Connectivity, columns: int) -> tuple[event_ops.CSR, .
         chosen = channel == k
         before = np.concatenate([[0], np.cumsum(chosen, dtype=np.int32)])
         data = np.float32(scale) * (weights[chosen] if weights.ndim else weights)
-        parts = data, target[chosen], before[connectivity.indptr].astype(np.int32)
-        matrices.append(event_ops.CSR(*parts, shape=(neurons, columns)))
+        csr = data, target[chosen], before[connectivity.indptr].astype(np.int32)
+        matrices.append(event_ops.CSR(*csr, shape=(neurons, columns)))
     return tuple(matrices)
 
 
@@ -120,8 +120,8 @@ def catalog_step(
         return event_ops.csr_event_arrivals(spikes[None], A.data, A.indices, A.indptr, 0, **options)
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
-        V_m, refractory, g_ex, g_in, own = lif_step(*state)
-        spikes = placement.exchange(own, backend)
+        V_m, refractory, g_ex, g_in, block_spikes = lif_step(*state)
+        spikes = placement.exchange(block_spikes, backend)
         g_ex, g_in = add(synapses.ex, spikes, g_ex), add(synapses.inh, spikes, g_in)
         return State(V_m, refractory, g_ex, g_in), Spikes(*compact(spikes))
 

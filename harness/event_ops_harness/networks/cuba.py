@@ -74,8 +74,8 @@ def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) 
 
 def on_device(connectivity: Connectivity) -> Synapses:
     """Return the CSR parts as JAX arrays."""
-    parts = connectivity.data, connectivity.indices, connectivity.indptr
-    return Synapses(*map(jnp.asarray, parts))
+    arrays = connectivity.data, connectivity.indices, connectivity.indptr
+    return Synapses(*map(jnp.asarray, arrays))
 
 
 def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[float, float]:
@@ -107,8 +107,8 @@ def catalog_step(
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
         V_m, refractory, g = state
-        V_m, refractory, own = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
-        spikes = placement.exchange(own, backend)
+        V_m, refractory, block_spikes = lif_step(V_m, refractory, gain_ex * g[0] + gain_in * g[1])
+        spikes = placement.exchange(block_spikes, backend)
         g = expsyn_step(g, *synapses, spikes, shape=(connectivity.neurons, g.size))
         return State(V_m, refractory, g), Spikes(*compact(spikes))
 

@@ -77,10 +77,10 @@ def make_kernel(connectivity: Connectivity, model: CubaParameters) -> Any:
 
     @numba.njit
     def any_fired(refractory, low):
-        found = False
+        any_spike = False
         for i in range(low, low + BLOCK):
-            found |= refractory[i] == fired
-        return found
+            any_spike |= refractory[i] == fired
+        return any_spike
 
     @numba.njit
     def deliver(i, data, indices, indptr, g):

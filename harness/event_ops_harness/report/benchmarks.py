@@ -78,5 +78,5 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 def benchmark(name: str) -> str:
     """Return the benchmark of a file: the longest known one that its name is, or begins with before a `_`."""
-    known = (x for x in COMMANDS if f"{name}_".startswith(f"{x}_"))
-    return max(known, key=len, default=name)
+    matching = (x for x in COMMANDS if f"{name}_".startswith(f"{x}_"))
+    return max(matching, key=len, default=name)

@@ -50,8 +50,8 @@ class LogScale:
     @classmethod
     def around(cls, values: Iterable[float], least: float, most: float, **ends: float) -> Self:
         """Span the values, and at least `least` to `most`."""
-        found = [*values, least, most]
-        low, high = min(found), max(found)
+        spanned = [*values, least, most]
+        low, high = min(spanned), max(spanned)
         # 3 % of room on both sides, so that no mark is cut off at the edge.
         return cls(low / (high / low) ** 0.03, high * (high / low) ** 0.03, **ends)
 
@@ -73,13 +73,13 @@ class LogScale:
 def overview(groups: Sequence[Group]) -> list[Chart]:
     """Draw a strip per operator: the fastest rival's ratio, and the share of the memory's bandwidth."""
     fastest, shares = (rows.points(groups, of) for of in (rows.fastest_rival, rows.share))
-    found: list[Chart] = []
+    charts: list[Chart] = []
     if fastest:
         remark = (
             "Its time over ours: right of the line it is slower. A dot is a case, the figure their median."
         )
         label = "The fastest rival's time over ours, by operator, logarithmic"
-        found.append(Chart("strips", "The fastest rival", remark, label, *_strips(fastest, ratio, "behind")))
+        charts.append(Chart("strips", "The fastest rival", remark, label, *_strips(fastest, ratio, "behind")))
     if shares:
         remark = (
             "Bytes that must move, over what streaming through memory (a triad, a copy) moves in that time. "
@@ -87,8 +87,8 @@ def overview(groups: Sequence[Group]) -> list[Chart]:
         )
         label = "Share of the memory's bandwidth, by operator, logarithmic"
         strips = _strips(shares, percent, "ours")
-        found.append(Chart("strips", "Share of the memory bandwidth", remark, label, *strips))
-    return found
+        charts.append(Chart("strips", "Share of the memory bandwidth", remark, label, *strips))
+    return charts
 
 
 def _strips(
@@ -96,14 +96,14 @@ def _strips(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a line per operator with a dot per case, and their axis; dots `below` 1 have that class."""
     scale = LogScale.around([p.value for points in rows.values() for p in points], 0.5, 2.0, start=1, end=99)
-    found: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for name, points in rows.items():
         values = [point.value for point in points]
         dots = [(scale.at(p.value), "ours" if p.value >= 1 else below, f"{name} {p.text}") for p in points]
         ends = {"low": scale.at(min(values)), "high": scale.at(max(values))}
-        found.append({"name": name, "text": written(statistics.median(values)), "dots": dots, **ends})
+        lines.append({"name": name, "text": written(statistics.median(values)), "dots": dots, **ends})
     ticks = [(scale.at(tick), written(tick)) for tick in scale.ticks()]
-    return found, {"ticks": ticks, "limit": scale.at(1.0)}
+    return lines, {"ticks": ticks, "limit": scale.at(1.0)}
 
 
 def bars(groups: Sequence[Group], *, short_titles: bool = False) -> list[Chart]:
@@ -112,13 +112,13 @@ def bars(groups: Sequence[Group], *, short_titles: bool = False) -> list[Chart]:
     A bar per member, fastest first, begins at the limit, 1, where that of the group's first member ends, too.
     """
     scale = LogScale.around([g.ratio(t) for g in groups for t in g.timings], 0.8, 2.0)
-    found: list[Chart] = []
+    charts: list[Chart] = []
     for group in groups:
         remark = f"Times as long as {group.baseline.name}"
         drawn = [_ratio_bar(group, timing, scale) for timing in sorted(group.timings, key=lambda t: t.us)]
         title, label = group.case if short_titles else group.name, f"{group.name}: t{remark[1:]}"
-        found.append(Chart("bars", title, remark, label, drawn, {"limit": scale.at(1.0)}))
-    return found
+        charts.append(Chart("bars", title, remark, label, drawn, {"limit": scale.at(1.0)}))
+    return charts
 
 
 def _ratio_bar(group: Group, timing: Timing, scale: LogScale) -> dict[str, Any]:
@@ -135,21 +135,21 @@ def _bar(name: str, text: str, title: str, ours: bool, *ends: float) -> dict[str
 
 def efficiencies(groups: Iterable[Group]) -> list[Chart]:
     """Draw a bar per group: the efficiency of several threads, with a line at 1."""
-    found = [
+    named = [
         (group.name, value, f"{timing.name}  {percent(value)}", timing.ours)
         for group in groups
         for timing in group.timings
         if (value := positive(timing.more, "efficiency")) and (number(timing.more, "threads") or 0) > 1
     ]
-    if not found:
+    if not named:
         return []
     remark = "The time of one thread over that of all, as a share of how many there are. The line is at 100%."
-    return [Chart("bars", "Efficiency", remark, "Efficiency of several threads", *_amounts(found, limit=1.0))]
+    return [Chart("bars", "Efficiency", remark, "Efficiency of several threads", *_amounts(named, limit=1.0))]
 
 
 def amounts(groups: Iterable[Group]) -> list[Chart]:
     """Draw a chart per group of memory per synapse."""
-    found: list[Chart] = []
+    charts: list[Chart] = []
     for group in groups:
         members = [
             # A slope may be -0.001, which is to be written 0, not -0.
@@ -159,35 +159,35 @@ def amounts(groups: Iterable[Group]) -> list[Chart]:
         ]
         if members:
             drawn = _amounts(sorted(members, key=lambda member: member[1]))
-            found.append(
+            charts.append(
                 Chart("bars", group.name, "Bytes per synapse", f"{group.name}: bytes per synapse", *drawn)
             )
-    return found
+    return charts
 
 
 def _amounts(
-    found: Sequence[tuple[str, float, str, bool]], limit: float = 0.0
+    members: Sequence[tuple[str, float, str, bool]], limit: float = 0.0
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a bar from 0 for each (name, value, value in words, ours); without length up to 0."""
     # Room for the line behind the last bar; and something to divide by.
-    most = max([value for _, value, *_ in found] + [limit * 1.02, 1e-9])
+    most = max([value for _, value, *_ in members] + [limit * 1.02, 1e-9])
     drawn = [
         _bar(name, text, f"{name}: {text}", ours, 0.0, 100 * max(value, 0.0) / most)
-        for name, value, text, ours in found
+        for name, value, text, ours in members
     ]
     return drawn, {"limit": 100 * limit / most}
 
 
 def scaling(groups: Iterable[Group]) -> list[Chart]:
     """Draw time against size: a chart per series, a curve per member that was measured at enough sizes."""
-    found: dict[str, dict[str, dict[float, Timing]]] = {}
+    by_series: dict[str, dict[str, dict[float, Timing]]] = {}
     for timing in (timing for group in groups for timing in group.timings):
         title, size = timing.more.get("series"), positive(timing.more, "size")
         if title and size is not None:
-            found.setdefault(str(title), {}).setdefault(timing.name, {})[size] = timing
+            by_series.setdefault(str(title), {}).setdefault(timing.name, {})[size] = timing
     long = {
         title: {name: sizes for name, sizes in members.items() if len(sizes) >= _LEAST}
-        for title, members in found.items()
+        for title, members in by_series.items()
     }
     return [_curves(title, members) for title, members in long.items() if members]
 

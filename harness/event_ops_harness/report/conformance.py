@@ -26,11 +26,11 @@ class Square:
 
     def add(self, cell: Mapping[str, Any]) -> None:
         """Count a cell; one that neither passed nor was skipped has failed."""
-        given = str(cell.get("status", ""))
-        status = given if given in (PASSED, SKIPPED) else FAILED
+        recorded = str(cell.get("status", ""))
+        status = recorded if recorded in (PASSED, SKIPPED) else FAILED
         self.counts[status] += 1
         if status != PASSED:
-            fallback = "no reason was recorded" if given in (SKIPPED, FAILED) else f"status {given!r}"
+            fallback = "no reason was recorded" if recorded in (SKIPPED, FAILED) else f"status {recorded!r}"
             reason = str(cell.get("reason") or fallback)
             self.told.setdefault((status, reason), []).append(_name(cell))
 
@@ -56,11 +56,11 @@ class Square:
     @property
     def reasons(self) -> list[dict[str, Any]]:
         """Return why cells failed or were skipped, with a few of them; failures first, then by number."""
-        found = [
+        grouped = [
             {"status": status, "text": text, "cells": len(cells), "examples": cells[:EXAMPLES]}
             for (status, text), cells in self.told.items()
         ]
-        return sorted(found, key=lambda r: (r["status"] != FAILED, -r["cells"]))
+        return sorted(grouped, key=lambda r: (r["status"] != FAILED, -r["cells"]))
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ def matrix(content: Mapping[str, Any], ids: Ids) -> Matrix:
     operators, backends, properties = (tuple(dict.fromkeys(place[i] for place in squares)) for i in range(3))
     lines: list[Line] = []
     for operator, backend in itertools.product(operators, backends):
-        own = {name: squares[place] for name in properties if (place := (operator, backend, name)) in squares}
-        if own:
+        row = {name: squares[place] for name in properties if (place := (operator, backend, name)) in squares}
+        if row:
             first = not lines or lines[-1].operator != operator
-            lines.append(Line(ids.new(operator, backend), operator, backend, first, own))
+            lines.append(Line(ids.new(operator, backend), operator, backend, first, row))
     return Matrix(properties, tuple(lines), tuple(_environments(content["rows"], cells)))
 
 
@@ -148,5 +148,5 @@ def _environments(
 
 
 def _name(cell: Mapping[str, Any]) -> str:
-    parts = ("operator", "backend", "case", "dtype", "property")
-    return f"{'-'.join(str(cell[part]) for part in parts if cell.get(part))} ({cell.get('row', '?')})"
+    keys = ("operator", "backend", "case", "dtype", "property")
+    return f"{'-'.join(str(cell[key]) for key in keys if cell.get(key))} ({cell.get('row', '?')})"

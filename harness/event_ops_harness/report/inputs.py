@@ -31,29 +31,29 @@ class Missing:
 class Inputs:
     """Hold the files by name, without `.json`, in the order of the page; and the missing ones."""
 
-    found: Mapping[str, Mapping[str, Any]]
+    files: Mapping[str, Mapping[str, Any]]
     missing: tuple[Missing, ...]
 
     def named(self, name: str) -> dict[str, Mapping[str, Any]]:
         """Return the inputs of one benchmark: `cuba` and `cuba_400000` are both of `cuba`."""
-        return {key: value for key, value in self.found.items() if benchmark(key) == name}
+        return {key: value for key, value in self.files.items() if benchmark(key) == name}
 
 
 def read(folder: Path) -> Inputs:
     """Read everything in `folder`; a file that cannot be used counts as missing, with the reason."""
     order = {name: position for position, name in enumerate(COMMANDS)}
     paths = sorted(folder.glob("*.json"), key=lambda p: (order.get(benchmark(p.stem), len(order)), p.stem))
-    found: dict[str, Mapping[str, Any]] = {}
+    files: dict[str, Mapping[str, Any]] = {}
     missing: list[Missing] = []
     for path in paths:
         content = _content(path)
         if isinstance(content, str):
             missing.append(Missing(path.name, content, COMMANDS.get(benchmark(path.stem), "")))
         else:
-            found[path.stem] = content
-    known = {benchmark(path.stem) for path in paths}
-    missing += [Missing(f"{x}.json", "is not there", COMMANDS[x]) for x in COMMANDS if x not in known]
-    return Inputs(found, tuple(missing))
+            files[path.stem] = content
+    present = {benchmark(path.stem) for path in paths}
+    missing += [Missing(f"{x}.json", "is not there", COMMANDS[x]) for x in COMMANDS if x not in present]
+    return Inputs(files, tuple(missing))
 
 
 def _content(path: Path) -> Mapping[str, Any] | str:
@@ -76,28 +76,28 @@ def _content(path: Path) -> Mapping[str, Any] | str:
 def environment(inputs: Inputs) -> dict[str, Any]:
     """Return the machine and the versions that come first in the inputs, and where each input is from."""
     common: dict[str, str] = {}
-    for content in inputs.found.values():
+    for content in inputs.files.values():
         common = machine(content) | common
     return {
         "machine": {key: common[key] for key in _MACHINE if key in common},
         "versions": {key: value for key, value in common.items() if key not in _MACHINE},
-        "sources": [_source(name, content, common) for name, content in inputs.found.items()],
+        "sources": [_source(name, content, common) for name, content in inputs.files.items()],
     }
 
 
 def machine(content: Mapping[str, Any]) -> dict[str, str]:
     """Return the machine and the versions that a file names; details of a plain run are left out."""
     told = content.get("machine_info", content.get("machine"))
-    found = dict(told) if isinstance(told, dict) else {}
+    facts = dict(told) if isinstance(told, dict) else {}
     if "device" in content:
-        found["device"] = content["device"]
-    return {key: str(value) for key, value in found.items() if not isinstance(value, dict | list)}
+        facts["device"] = content["device"]
+    return {key: str(value) for key, value in facts.items() if not isinstance(value, dict | list)}
 
 
 def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) -> dict[str, str]:
     """Describe an input; `differs` names the parts of its machine and versions that are not as at the top."""
-    own = machine(content)
-    differs = ", ".join(f"{key} {value}" for key, value in own.items() if common[key] != value)
+    specs = machine(content)
+    differs = ", ".join(f"{key} {value}" for key, value in specs.items() if common[key] != value)
     date = str(content.get("datetime", content.get("date", "")))[: len("2026-01-31")]
     told = content.get("commit_info") or {"id": content.get("commit")}
     commit = str(told.get("id") or "")[:7] + (", with changes" if told.get("dirty") else "")

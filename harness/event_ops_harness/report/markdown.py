@@ -15,21 +15,21 @@ from event_ops_harness.results import FAILED, PASSED, SKIPPED, markdown_table
 
 def markdown(inputs: Inputs) -> str:
     """Write a heading and tables per benchmark, and for the matrix; then the missing inputs."""
-    parts = [part for name in benchmarks(inputs) for part in _benchmark(name, inputs.named(name))]
+    texts = [text for name in benchmarks(inputs) for text in _benchmark(name, inputs.named(name))]
     checked = matrix_of(inputs, Ids())
     if checked is not None:
-        parts += _matrix(checked, str(inputs.found[MATRIX].get("command", "")))
+        texts += _matrix(checked, str(inputs.files[MATRIX].get("command", "")))
     for missing in inputs.missing:
-        parts.append(f"`{missing.name}` {_plain(missing.reason)}; `{missing.command}` writes it.")
-    return "\n\n".join(parts) + "\n"
+        texts.append(f"`{missing.name}` {_plain(missing.reason)}; `{missing.command}` writes it.")
+    return "\n\n".join(texts) + "\n"
 
 
 def _benchmark(name: str, files: Files) -> list[str]:
     shown = section(name, files, Ids())
-    parts = [f"## {name}", "; ".join(f"`{command}`" for command in shown["commands"])]
-    parts.append(_ratios(rows.compared(groups_of(files))))
-    parts += [_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in shown["tables"]]
-    return [part for part in parts if part]
+    texts = [f"## {name}", "; ".join(f"`{command}`" for command in shown["commands"])]
+    texts.append(_ratios(rows.compared(groups_of(files))))
+    texts += [_table(t.heads, ([cell.text for cell in row] for row in t.rows)) for t in shown["tables"]]
+    return [text for text in texts if text]
 
 
 def _ratios(groups: Sequence[Group]) -> str:

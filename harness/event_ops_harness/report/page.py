@@ -48,12 +48,12 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
 
 def benchmarks(inputs: Inputs) -> list[str]:
     """Return the benchmarks that were found, in the order of the page."""
-    return list(dict.fromkeys(benchmark(name) for name in inputs.found if name != MATRIX))
+    return list(dict.fromkeys(benchmark(name) for name in inputs.files if name != MATRIX))
 
 
 def matrix_of(inputs: Inputs, ids: Ids) -> Matrix | None:
     """Return the conformance matrix, or None if it is missing."""
-    return matrix(inputs.found[MATRIX], ids) if MATRIX in inputs.found else None
+    return matrix(inputs.files[MATRIX], ids) if MATRIX in inputs.files else None
 
 
 Headline = tuple[str, str, str, str]  # a figure, its title, a note beside it, the id of its section
@@ -63,7 +63,7 @@ def headlines(matrix: Matrix | None, groups: Mapping[str, Sequence[Group]]) -> l
     """Return the headlines that the inputs allow; `groups` by benchmark."""
     makers = {"catalog": _catalog, "call": _call, "cuba": _cuba}
     beside = {name: [g for g in rows.compared(groups.get(name, ())) if g.rivals] for name in makers}
-    return [_conformance(matrix), *((*makers[name](found), name) for name, found in beside.items() if found)]
+    return [_conformance(matrix), *((*makers[name](each), name) for name, each in beside.items() if each)]
 
 
 def _conformance(matrix: Matrix | None) -> Headline:

@@ -100,16 +100,17 @@ def gradients(groups: Iterable[Group]) -> list[Group]:
 
 def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
     """Return the groups of each operator, in the order in which they come."""
-    found: dict[str, list[Group]] = {}
+    by_name: dict[str, list[Group]] = {}
     for group in groups:
-        found.setdefault(group.operator, []).append(group)
-    return found
+        by_name.setdefault(group.operator, []).append(group)
+    return by_name
 
 
 def points(groups: Iterable[Group], of: Callable[[Group], Point | None]) -> dict[str, list[Point]]:
     """Return for each operator the points `of` its groups, `fastest_rival` or `share`."""
-    found = {name: [of(group) for group in members] for name, members in by_operator(groups).items()}
-    return {name: known for name, maybe in found.items() if (known := [p for p in maybe if p])}
+    named = by_operator(groups).items()
+    by_name = {name: [point for group in members if (point := of(group))] for name, members in named}
+    return {name: its_points for name, its_points in by_name.items() if its_points}
 
 
 def fastest_rival(group: Group) -> Point | None:
@@ -129,40 +130,40 @@ def share(group: Group) -> Point | None:
 
 def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
     """Return (operator, ours) -> further member -> how many times as long it takes in each case."""
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    ratios: dict[tuple[str, str], dict[str, list[float]]] = {}
     for group in groups:
-        others = found.setdefault((group.operator, group.baseline.name), {})
+        others = ratios.setdefault((group.operator, group.baseline.name), {})
         for timing in group.timings[1:]:
             others.setdefault(timing.name, []).append(group.ratio(timing))
-    return found
+    return ratios
 
 
 def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]:
     """Read the entries of pytest-benchmark; `function[member]` is that member, by default of that group."""
-    found: dict[str, list[Timing]] = {}
+    by_group: dict[str, list[Timing]] = {}
     for entry in entries:
         name, param = str(entry.get("name")), str(entry.get("param"))
         function = name.removesuffix(f"[{param}]")
         stats, told = entry.get("stats") or {}, entry.get("extra_info") or {}
         median = positive(stats, "median")
         if median is not None:
-            members = found.setdefault(str(entry.get("group") or function), [])
+            members = by_group.setdefault(str(entry.get("group") or function), [])
             quartiles = [stats[key] * 1e6 for key in ("q1", "q3") if positive(stats, key)]
             more = {"quartiles_us": quartiles, "rounds": stats.get("rounds"), **told}
             ours = bool(told.get("ours", not members))
             members.append(Timing(name if name == function else param, median * 1e6, ours, more))
-    return found
+    return by_group
 
 
 def _of_steps(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Timing]]:
     """Read figures named `group, rival us`, or `group, us` for ours."""
-    found: dict[str, list[Timing]] = {}
+    by_group: dict[str, list[Timing]] = {}
     for figures in (step.get("found") or {} for step in steps.values()):
         # Ours come first, since ratios of a group refer to its first member.
         for key in sorted(figures, key=lambda key: not key.endswith(", us")):
             said, us = re.fullmatch(r"(.+), (?:([^,]+) )?us", key), positive(figures, key)
-            if said and us is not None and (not said[2] or said[1] in found):
-                what, name = said[1], said[2] or "ours"
-                more = {"operator": what.partition(" ")[0], "share": figures.get(f"{what}, share")}
-                found.setdefault(what, []).append(Timing(name, us, name in _OURS_ON_GPU, more))
-    return found
+            if said and us is not None and (not said[2] or said[1] in by_group):
+                group, name = said[1], said[2] or "ours"
+                more = {"operator": group.partition(" ")[0], "share": figures.get(f"{group}, share")}
+                by_group.setdefault(group, []).append(Timing(name, us, name in _OURS_ON_GPU, more))
+    return by_group

@@ -48,12 +48,12 @@ def section(name: str, files: Files, ids: Ids) -> dict[str, Any]:
 def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]]:
     """Make a panel of the cases of each operator, folded until it is asked for."""
     fastest = rows.points(groups, rows.fastest_rival)
-    found: list[dict[str, Any]] = []
+    panels: list[dict[str, Any]] = []
     for operator, members in rows.by_operator(groups).items():
         remark = f"{len(members)} {'case' if len(members) == 1 else 'cases'}"
         if points := fastest.get(operator):
             remark += f"; fastest rival: {span([point.value for point in points])}×"
-        found.append(
+        panels.append(
             {
                 "id": ids.new(name, operator),
                 "title": operator,
@@ -62,7 +62,7 @@ def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]
                 "table": tables.by_case("Figures", members),
             }
         )
-    return found
+    return panels
 
 
 def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Table]:
@@ -75,19 +75,19 @@ def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Tabl
     every = rows.groups(content)
     gradients, paneled = rows.gradients(every), rows.compared(every) if in_panels else []
     rest = [group for group in every if group not in gradients and group not in paneled]
-    found = [tables.by_member(title, rest)] if rest else []
-    return [*found, *([tables.of_gradients(gradients)] if gradients else [])]
+    of_members = [tables.by_member(title, rest)] if rest else []
+    return [*of_members, *([tables.of_gradients(gradients)] if gradients else [])]
 
 
 def _notes(content: Mapping[str, Any]) -> list[str]:
     """Return versions that the file's machine does not name, and its remarks beside rows of statistics."""
-    known, found = machine(content), list[str]()
+    shown, notes = machine(content), list[str]()
     for timing in (timing for group in rows.groups(content) for timing in group.timings):
         versions: Mapping[str, Any] = timing.more.get("versions") or {}
-        told = [f"{key} {value}" for key, value in versions.items() if known.get(key) != str(value)]
-        found += [f"{timing.name}: {', '.join(told)}"] if told else []
+        told = [f"{key} {value}" for key, value in versions.items() if shown.get(key) != str(value)]
+        notes += [f"{timing.name}: {', '.join(told)}"] if told else []
     if "rows" in content:
         for key, value in content.items():
             if key not in _ELSEWHERE:
-                found.append(f"{key.replace('_', ' ')}: {tables.cell(key, value).text}")
-    return found
+                notes.append(f"{key.replace('_', ' ')}: {tables.cell(key, value).text}")
+    return notes

@@ -104,9 +104,9 @@ def of_steps(steps: Mapping[str, Mapping[str, Any]]) -> list[Table]:
         for name, step in steps.items()
     ]
     figures = [
-        {"step": name, "what": what, "figure": value}
+        {"step": name, "what": label, "figure": value}
         for name, step in steps.items()
-        for what, value in (step.get("found") or {}).items()
+        for label, value in (step.get("found") or {}).items()
     ]
     return [table("Steps", ended)] + ([table("Figures", figures)] if figures else [])
 

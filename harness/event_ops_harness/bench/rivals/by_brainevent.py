@@ -57,8 +57,8 @@ def _rule_on_pre(problem: Problem) -> Steps:
         return jnp.clip(w - p["A_minus"] * x_post, p["w_min"], p["w_max"])
 
     def changed(w: Any, indices: Any, indptr: Any, spikes: Any, x_post: Any) -> Any:
-        given = {"post_vals": x_post, "params": params, "shape": shape}
-        return brainevent.csr_apply_on_pre(depress, w, indices, indptr, spikes, **given)
+        options = {"post_vals": x_post, "params": params, "shape": shape}
+        return brainevent.csr_apply_on_pre(depress, w, indices, indptr, spikes, **options)
 
     return steps_of(problem, changed)
 
@@ -77,8 +77,8 @@ def _rule_on_post(problem: Problem) -> Steps:
         return jnp.clip(w + p["A_plus"] * x_pre, p["w_min"], p["w_max"])
 
     def changed(w: Any, _rows: Any, _ends: Any, _permutation: Any, spikes: Any, x_pre: Any) -> Any:
-        given = {"pre_vals": x_pre, "params": params, "shape": shape}
-        return brainevent.csr_apply_on_post(potentiate, w, *by_row, spikes, **given)
+        options = {"pre_vals": x_pre, "params": params, "shape": shape}
+        return brainevent.csr_apply_on_post(potentiate, w, *by_row, spikes, **options)
 
     return steps_of(problem, changed)
 

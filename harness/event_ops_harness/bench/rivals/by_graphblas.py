@@ -16,8 +16,8 @@ def _product(problem: Problem) -> Steps:
     unique = matrix.copy()
     unique.sum_duplicates()  # GraphBLAS takes none
     rows, columns = unique.shape
-    held = _GB.Matrix.from_csr(unique.indptr, unique.indices, unique.data, nrows=rows, ncols=columns)
-    view = as_multiplied(problem, held)
+    stored = _GB.Matrix.from_csr(unique.indptr, unique.indices, unique.data, nrows=rows, ncols=columns)
+    view = as_multiplied(problem, stored)
     if x.ndim == 1:
         vector = _GB.Vector.from_dense(x)
         return Steps(repeated(lambda: view.mxv(vector).new()), _dense)

@@ -56,20 +56,20 @@ def expsyn(decays: Any, weights: Any, indices: Any, indptr: Any, bank: Any, step
 
 
 @numba.njit
-def lif(V: Any, held: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int) -> None:
+def lif(V: Any, refractory: Any, I_syn: Any, spikes: Any, parameters: Any, steps: int) -> None:
     """Take `steps` steps of `lif_step`; parameters are decay, E_L, V_th, V_reset, t_ref, dt."""
     decay, E_L, V_th, V_reset, t_ref, dt = parameters
     for _ in range(steps):
         for i in range(V.size):
             spikes[i] = False
-            if held[i] > dt / 2:
-                held[i] = max(held[i] - dt, 0)
+            if refractory[i] > dt / 2:
+                refractory[i] = max(refractory[i] - dt, 0)
                 continue
-            held[i] = 0
+            refractory[i] = 0
             V_inf = E_L + I_syn[i]
             V[i] = V_inf + (V[i] - V_inf) * decay
             if V[i] > V_th:
-                V[i], held[i], spikes[i] = V_reset, t_ref, True
+                V[i], refractory[i], spikes[i] = V_reset, t_ref, True
 
 
 def _matvec(problem: Problem) -> Steps | None:
@@ -102,34 +102,34 @@ def _expsyn(problem: Problem) -> Steps:
     matrix = np.atleast_1d(data), indices, indptr
 
     def run(steps: int) -> np.ndarray:
-        held = g.copy()
-        expsyn(decays, *matrix, problem.bank, steps, held)
-        return held
+        state = g.copy()
+        expsyn(decays, *matrix, problem.bank, steps, state)
+        return state
 
     run(0)  # compiles
     return Steps(run)
 
 
 def _lif(problem: Problem) -> Steps:
-    V_m, refractory, I_syn = problem.args
+    V_first, refractory_first, I_syn = problem.args
     values = problem.kwargs
     decay = np.exp(-values["dt"] / values["tau_m"])
     names = ("E_L", "V_th", "V_reset", "t_ref", "dt")
-    parameters = tuple(V_m.dtype.type(x) for x in (decay, *(values[name] for name in names)))
-    V, held, spikes = V_m.copy(), refractory.copy(), np.zeros(V_m.shape, bool)
+    parameters = tuple(V_first.dtype.type(x) for x in (decay, *(values[name] for name in names)))
+    V, refractory, spikes = V_first.copy(), refractory_first.copy(), np.zeros(V_first.shape, bool)
     age = 0
 
     def run(steps: int) -> tuple[np.ndarray, ...]:
         nonlocal age
         while steps:
             if age == LIFETIME:
-                V[:], held[:], age = V_m, refractory, 0
+                V[:], refractory[:], age = V_first, refractory_first, 0
             chunk = min(steps, LIFETIME - age)
-            lif(V, held, I_syn, spikes, parameters, chunk)
+            lif(V, refractory, I_syn, spikes, parameters, chunk)
             age, steps = age + chunk, steps - chunk
-        return V, held, spikes
+        return V, refractory, spikes
 
-    lif(V, held, I_syn, spikes, parameters, 0)
+    lif(V, refractory, I_syn, spikes, parameters, 0)
     return Steps(run)
 
 

@@ -62,7 +62,7 @@ def _transposed(problem: Problem) -> Steps:
     indices, indptr = problem.args
     order = np.arange(indices.size, dtype=indices.dtype)
     matrix = scipy.sparse.csr_matrix((order, indices, indptr), shape=problem.kwargs["shape"])
-    return Steps(repeated(matrix.tocsc), lambda found: (found.indices, found.indptr, found.data))
+    return Steps(repeated(matrix.tocsc), lambda csc: (csc.indices, csc.indptr, csc.data))
 
 
 def _dense(problem: Problem) -> Steps:

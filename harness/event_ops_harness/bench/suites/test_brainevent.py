@@ -39,8 +39,8 @@ def members_of(make):
     """Return member -> Steps that `make` compiles, with the catalog installed and without."""
     with ours.installed():
         with_ours = make()
-    found = {"event-ops": with_ours, "BrainEvent": make()}
-    return {name: Steps(functools.partial(repeat, run)) for name, run in found.items()}
+    runs = {"event-ops": with_ours, "BrainEvent": make()}
+    return {name: Steps(functools.partial(repeat, run)) for name, run in runs.items()}
 
 
 def repeat(run, times):

@@ -96,14 +96,14 @@ def calls_of(operator):
     dtype = operator.dtypes[0]
     args, kwargs = inputs_of(operator.tagged(CONFORMANCE)[0], dtype, index_dtype_of(dtype))
     places = [str(i) for i in range(len(args))]  # JAX sorts the keys
-    given = dict(zip(places, args, strict=True)) | kwargs
+    inputs = dict(zip(places, args, strict=True)) | kwargs
     arrays = {
-        name: jax.device_put(x) for name, x in given.items() if np.ndim(x) and isinstance(x, np.ndarray)
+        name: jax.device_put(x) for name, x in inputs.items() if np.ndim(x) and isinstance(x, np.ndarray)
     }
 
     def call(arrays):
-        of = given | arrays
-        return operator.function(*(of[i] for i in places), **{name: of[name] for name in kwargs})
+        values = inputs | arrays
+        return operator.function(*(values[i] for i in places), **{name: values[name] for name in kwargs})
 
     jitted = jax.jit(call)
     return {"eager": lambda: call(arrays), "jitted": lambda: jitted(arrays)}

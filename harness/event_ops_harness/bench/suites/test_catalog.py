@@ -37,11 +37,11 @@ def pytest_generate_tests(metafunc):
     chosen = operators_of(metafunc.config.getoption("operators", []))
     if metafunc.function is test_operator:
         names = {op.name: [*members.backends_of(op), *rivals_of(op.name)] for op in chosen}
-        asked = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
+        cells = [(op, case, x) for op in chosen for case in op.tagged(BENCHMARK) for x in names[op.name]]
     elif metafunc.function is test_gradient:
-        asked = [(op, case, x) for op in chosen for case in gradient_cases(op) for x in GRADIENT]
+        cells = [(op, case, x) for op in chosen for case in gradient_cases(op) for x in GRADIENT]
     else:
-        asked = [(op, case, x) for op in chosen for case in stored_cases(op) for x in WIDTHS]
+        cells = [(op, case, x) for op in chosen for case in stored_cases(op) for x in WIDTHS]
     nothing = pytest.param("", "", "", marks=pytest.mark.skip("it is about none of these operators"))
     metafunc.parametrize(
         ("operator", "case", "member"),
@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc):
                 id=f"{op.name}-{case.name}-{member}",
                 marks=[pytest.mark.quick] if case is op.tagged(BENCHMARK)[0] else [],
             )
-            for op, case, member in asked
+            for op, case, member in cells
         ]
         or [nothing],
     )
@@ -59,21 +59,21 @@ def pytest_generate_tests(metafunc):
 
 def operators_of(modules):
     """Return the operators of the modules, or of the catalog if there are none."""
-    found = [x for name in modules for x in importlib.import_module(name).OPERATORS] or operators()
-    for operator in found:
+    chosen = [x for name in modules for x in importlib.import_module(name).OPERATORS] or operators()
+    for operator in chosen:
         if not operator.tagged(BENCHMARK):
             tagged = f"Case(..., tags=frozenset({{{BENCHMARK!r}}}))"
             raise pytest.UsageError(f"{operator.name} has no case to measure; tag one: {tagged}")
-    return found
+    return chosen
 
 
 @pytest.fixture
 def at(request, operator, case, benchmark):
     """Return the operator and the case of these names."""
-    found = next(x for x in operators_of(request.config.getoption("operators", [])) if x.name == operator)
-    chosen = next(x for x in found.tagged(BENCHMARK) if x.name == case)
-    benchmark.group = named(found, chosen)
-    return found, chosen
+    of_name = next(x for x in operators_of(request.config.getoption("operators", [])) if x.name == operator)
+    of_case = next(x for x in of_name.tagged(BENCHMARK) if x.name == case)
+    benchmark.group = named(of_name, of_case)
+    return of_name, of_case
 
 
 def test_operator(in_turns, at, member):

@@ -54,9 +54,9 @@ def imports(members, rounds):
     first, *_ = AFTER_JAX
     names = [name for name in AFTER_JAX if name in (first, *members)]
     jobs = {name: functools.partial(ask, "cold", {"modules": [JAX, AFTER_JAX[name]]}) for name in names}
-    found, failed = take_turns(jobs, rounds)
-    seconds = {name: [x["imports"][AFTER_JAX[name]] for x in answers] for name, answers in found.items()}
-    alone = [x["imports"][JAX] for answers in found.values() for x in answers]
+    answers, failed = take_turns(jobs, rounds)
+    seconds = {name: [x["imports"][AFTER_JAX[name]] for x in each] for name, each in answers.items()}
+    alone = [x["imports"][JAX] for each in answers.values() for x in each]
     return group_of(seconds | {JAX: alone}, failed, float)
 
 
@@ -72,10 +72,10 @@ def first_calls(ways, jax_cache, rounds):
     right = expected()
     names = [way for way in WAYS if way in (DEFAULT, *ways) and takes(way, jax_cache)]
     jobs = {way: functools.partial(two_processes, SIZE | {"way": way}, jax_cache, right) for way in names}
-    found, failed = take_turns(jobs, rounds)
+    answers, failed = take_turns(jobs, rounds)
     return {
         process: group_of(
-            found, failed, lambda x, process=process: x[process]["first"], functools.partial(told, process)
+            answers, failed, lambda x, process=process: x[process]["first"], functools.partial(told, process)
         )
         for process in ("first", "second")
     }
@@ -105,14 +105,14 @@ def caches(folder, jax_cache):
         **{"XDG_CACHE_HOME": "cache", "FFI_BRIDGE_CACHE_DIR": "kernels"},
         **{"NUMBA_CACHE_DIR": "numba", "WARP_CACHE_PATH": "warp"},
     }
-    own = {name: str(folder / place) for name, place in in_folder.items()}
+    folders = {name: str(folder / place) for name, place in in_folder.items()}
     if not jax_cache:
-        return {**own, "JAX_COMPILATION_CACHE_DIR": None}
+        return {**folders, "JAX_COMPILATION_CACHE_DIR": None}
     everything = {
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
-    return {**own, **everything, "JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
+    return {**folders, **everything, "JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
 
 
 def expected():
@@ -121,11 +121,11 @@ def expected():
     return norm(scipy.sparse.csr_matrix(square_csr(**SIZE), shape=(rows, rows)) @ vector(rows))
 
 
-def told(process, found):
-    answers = [each[process] for each in found]
+def told(process, answers_of_rounds):
+    answers = [each[process] for each in answers_of_rounds]
     starts = [x["start"] for x in answers if "start" in x]
     start = {"jax_start": median(starts)} if starts else {}
-    return {"second_call": median(x["second"] for x in answers), **start, **found[0]["kept"]}
+    return {"second_call": median(x["second"] for x in answers), **start, **answers_of_rounds[0]["kept"]}
 
 
 @pytest.mark.parametrize(

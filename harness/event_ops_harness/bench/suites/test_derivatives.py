@@ -61,7 +61,7 @@ def work(name):
 
         return jax.jvp(of_floats, [ins[i] for i in floats], tangents)
 
-    found = {what: {} for what in WHATS}
+    calls = {what: {} for what in WHATS}
     for way, function in zip(WAYS, (kernel, differentiable.twin), strict=True):
         programs = (
             function,
@@ -69,11 +69,11 @@ def work(name):
             jax.value_and_grad(functools.partial(loss, function), floats),
         )
         for what, program in zip(WHATS, programs, strict=True):
-            found[what][way] = functools.partial(jax.jit(program), *ins)
+            calls[what][way] = functools.partial(jax.jit(program), *ins)
     if name in BY_HAND:
         by_hand = functools.partial(loss, BY_HAND[name].function(differentiable))
-        found["gradient"][HAND] = functools.partial(jax.jit(jax.value_and_grad(by_hand, floats)), *ins)
-    return found
+        calls["gradient"][HAND] = functools.partial(jax.jit(jax.value_and_grad(by_hand, floats)), *ins)
+    return calls
 
 
 def ways(name, what):

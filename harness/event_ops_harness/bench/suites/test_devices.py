@@ -34,22 +34,22 @@ def devices(splits, neurons, seconds, rounds):
     size = {"program": "cuba", "neurons": neurons, "seconds": seconds}
     names = [name for name in SPLITS if name in (ONE, *splits)]
     simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
-    found, failed = take_turns({x: functools.partial(simulate, size | SPLITS[x]) for x in names}, rounds)
-    failed |= different(found)
+    answers, failed = take_turns({x: functools.partial(simulate, size | SPLITS[x]) for x in names}, rounds)
+    failed |= different(answers)
     return group_of(
-        found,
+        answers,
         failed,
         lambda each: each["seconds"],
         lambda rounds: {name: rounds[0][name] for name in ("spikes", "synapses")},
     )
 
 
-def different(found):
+def different(answers):
     """Return the splits whose spikes differ from one device's, and why they are left out."""
-    spikes = found[ONE][0]["spikes"] if ONE in found else None
+    spikes = answers[ONE][0]["spikes"] if ONE in answers else None
     return {
         name: f"{result['spikes']:,} spikes; {ONE} has {spikes:,}"
-        for name, results in found.items()
+        for name, results in answers.items()
         for result in results
         if spikes not in (None, result["spikes"])
     }

@@ -27,5 +27,5 @@ def test_hpc_benchmark(in_turns, benchmark, request, scale, cores, member):
     seconds = options.option(request.config, "seconds", SECONDS)
     benchmark.group = f"scale {scale:g}" + simulators.of_cores(cores)
     model = HpcBenchmark(scale=scale)
-    asked = hpc_benchmark_request(model, 1, seconds, cores)
-    simulators.report(in_turns, request, asked, model.neurons, scale=scale, seconds=seconds)
+    task = hpc_benchmark_request(model, 1, seconds, cores)
+    simulators.report(in_turns, request, task, model.neurons, scale=scale, seconds=seconds)

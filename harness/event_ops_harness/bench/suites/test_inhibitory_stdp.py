@@ -30,6 +30,6 @@ def pytest_generate_tests(metafunc):
 def test_inhibitory_stdp(in_turns, benchmark, request, neurons, cores, member):
     seconds = options.option(request.config, "seconds", SECONDS)
     benchmark.group = f"{neurons:,} neurons, {seconds:g} s" + simulators.of_cores(cores)
-    asked = {"network": "inhibitory_stdp", "neurons": neurons, "seed": 1, "threads": cores}
-    asked |= {"model": dataclasses.asdict(MODEL), "steps": MODEL.steps(seconds)}
-    simulators.report(in_turns, request, asked, neurons, seconds=seconds)
+    task = {"network": "inhibitory_stdp", "neurons": neurons, "seed": 1, "threads": cores}
+    task |= {"model": dataclasses.asdict(MODEL), "steps": MODEL.steps(seconds)}
+    simulators.report(in_turns, request, task, neurons, seconds=seconds)

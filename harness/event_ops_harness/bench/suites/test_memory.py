@@ -61,13 +61,13 @@ def pytest_generate_tests(metafunc):
 def stages(kinds, sizes, rounds):
     """Return the group of each stage, of the selected kinds, the first one always."""
     names = [kind for kind in KINDS if kind in (FIRST, *kinds)]
-    found, failed = take_turns({name: functools.partial(of_sizes, name, sizes) for name in names}, rounds)
-    failed |= different(found)
+    answers, failed = take_turns({name: functools.partial(of_sizes, name, sizes) for name in names}, rounds)
+    failed |= different(answers)
     return {
         stage: group_of(
-            found,
+            answers,
             failed,
-            lambda answers, stage=stage: answers[-1]["seconds"][stage],
+            lambda each, stage=stage: each[-1]["seconds"][stage],
             functools.partial(per_synapse, stage, sizes),
         )
         for stage in STAGES
@@ -90,11 +90,11 @@ def ask_for(kind, synapses):
 
 
 def per_synapse(stage, sizes, rounds):
-    found = fitted(sizes, [[each[i][stage] for each in rounds] for i in range(len(sizes))])
+    line = fitted(sizes, [[each[i][stage] for each in rounds] for i in range(len(sizes))])
     if stage != "building":
-        return found
-    kept = fitted(sizes, [[each[i]["kept"] for each in rounds] for i in range(len(sizes))])
-    return found | {"kept_bytes_per_synapse": kept["bytes_per_synapse"], "synapses": list(sizes)}
+        return line
+    line_of_kept = fitted(sizes, [[each[i]["kept"] for each in rounds] for i in range(len(sizes))])
+    return line | {"kept_bytes_per_synapse": line_of_kept["bytes_per_synapse"], "synapses": list(sizes)}
 
 
 def fitted(sizes, resident):
@@ -103,13 +103,13 @@ def fitted(sizes, resident):
     return {"bytes_per_synapse": fit.slope, "error": fit.stderr, "fixed_MiB": fit.intercept / 2**20}
 
 
-def different(found):
+def different(answers_by_kind):
     """Return the kinds whose products differ from the first kind's with the same matrix, and why."""
     wrong = {}
-    for kind, (answers, *_) in found.items():
-        for own, right in zip(answers, found.get(FIRST, [answers])[0], strict=True):
+    for kind, (answers, *_) in answers_by_kind.items():
+        for answer, right in zip(answers, answers_by_kind.get(FIRST, [answers])[0], strict=True):
             for name in KINDS[kind].compared:
-                got, want = own[f"norm of {name}"], right[f"norm of {name}"]
+                got, want = answer[f"norm of {name}"], right[f"norm of {name}"]
                 if abs(got - want) > 1e-3 * want:
                     wrong[kind] = f"its {name} has norm {got:.6g}; that of {FIRST} {want:.6g}"
     return wrong

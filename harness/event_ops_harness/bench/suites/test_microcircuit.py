@@ -78,12 +78,12 @@ def parts_of(scale, cores, seconds, rounds):
     request = microcircuit_request(model, 1, model.steps(seconds), cores)
     try:
         with contextlib.closing(Worker(PARTS, sys.executable, request)) as worker:
-            turns = [worker.run() for _ in range(rounds + 1)][1:]
+            answers = [worker.run() for _ in range(rounds + 1)][1:]
     except WorkerError as error:
         return Group({}, skipped=dict.fromkeys(PARTS_OF_A_STEP, str(error)))
-    times = {name: [turn[name] for turn in turns] for name in PARTS_OF_A_STEP}
+    times = {name: [answer[name] for answer in answers] for name in PARTS_OF_A_STEP}
     info = shares(times, worker.versions["bytes"], worker.versions["triad"])
-    without = statistics.median(turn["without_clocks"] / turn["step"] for turn in turns)
+    without = statistics.median(answer["without_clocks"] / answer["step"] for answer in answers)
     info["step"]["without_clocks"] = without
     return Group(times, info)
 
@@ -117,8 +117,8 @@ def grown(member, cores, synapses, seconds, *, last):
     curve = CURVES[member, cores]
     curve[synapses] = seconds
     alone = CURVES[member, 1].get(synapses)
-    found = {"efficiency": alone / (cores * seconds)} if alone is not None and cores > 1 else {}
-    return found | (noise.exponent(curve) if last else {})
+    figures = {"efficiency": alone / (cores * seconds)} if alone is not None and cores > 1 else {}
+    return figures | (noise.exponent(curve) if last else {})
 
 
 def test_microcircuit(in_turns, benchmark, request, scale, cores, member):

@@ -165,8 +165,8 @@ MODELS = {
 
 def pytest_generate_tests(metafunc):
     sizes = options.counts(metafunc.config, "sizes", SIZES)
-    found = [(name, size, member) for name in MODELS for size in sizes for member in members_of(name)]
-    metafunc.parametrize(("neuron", "size", "member"), found)
+    cells = [(name, size, member) for name in MODELS for size in sizes for member in members_of(name)]
+    metafunc.parametrize(("neuron", "size", "member"), cells)
 
 
 def members_of(neuron):

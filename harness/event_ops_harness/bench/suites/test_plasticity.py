@@ -103,14 +103,14 @@ def pytest_generate_tests(metafunc):
     if "dense_size" in metafunc.fixturenames:
         metafunc.parametrize("dense_size", sizes)
         return
-    found = [
+    cells = [
         (side, size, member)
         for side in SIDES
         for size in sizes
         for member in (RULE, BY_HAND, *rivals_of(side))
     ]
-    found += [(DECAY, size, member) for size in sizes for member in (LAZY, EVERY_STEP)]
-    metafunc.parametrize(("side", "size", "member"), found)
+    cells += [(DECAY, size, member) for size in sizes for member in (LAZY, EVERY_STEP)]
+    metafunc.parametrize(("side", "size", "member"), cells)
 
 
 @functools.lru_cache(maxsize=1)

@@ -45,15 +45,15 @@ def networks(splits, scale, rounds):
         for name, count in PROCESSES.items()
         if name in (ONE, *splits)
     }
-    found, failed = take_turns(jobs, rounds)
-    expected = found[ONE][0]["digest"] if ONE in found else None
+    answers, failed = take_turns(jobs, rounds)
+    expected = answers[ONE][0]["digest"] if ONE in answers else None
     failed |= {
         name: f"other spikes than {ONE}"
-        for name, results in found.items()
+        for name, results in answers.items()
         if any(result["digest"] != expected for result in results)
     }
     return group_of(
-        found,
+        answers,
         failed,
         lambda each: statistics.median(each["seconds"]),
         lambda rounds: {"spikes": rounds[0]["spikes"]},

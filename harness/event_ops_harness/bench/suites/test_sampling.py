@@ -51,11 +51,11 @@ def _in_float64():
 def climbing(name):
     """Return member -> Steps along the gradient."""
     density = LOG_DENSITIES[name]
-    found = {way: Steps(ascent(density, make(density))) for way, make in WAYS.items()}
+    members = {way: Steps(ascent(density, make(density))) for way, make in WAYS.items()}
     if HAS_NUTPIE:
         rival = importlib.import_module("event_ops_harness.bench.nutpie_densities")
-        found[NUTPIE] = Steps(rival.climbing(name))
-    return found
+        members[NUTPIE] = Steps(rival.climbing(name))
+    return members
 
 
 def ascent(density, value_and_gradient):

@@ -72,12 +72,12 @@ def backends_of(operator):
 
 
 def pytest_generate_tests(metafunc):
-    found = []
+    cells = []
     for series, (name, *_) in SERIES.items():
         names = [*backends_of(OPERATORS[name]), *rivals_of(name)]
         sizes = sizes_of(series, metafunc.config)
-        found += [(series, size, member) for size in sizes for member in names]
-    metafunc.parametrize(("series", "size", "member"), found)
+        cells += [(series, size, member) for size in sizes for member in names]
+    metafunc.parametrize(("series", "size", "member"), cells)
 
 
 @functools.lru_cache(maxsize=1)

@@ -46,11 +46,11 @@ def threads(what, rounds, budget):
     else:
         request = dict(zip(("operator", "case"), CASES[what], strict=True), budget=budget)
     jobs = {name: functools.partial(asked, request, n) for name, n in MEMBERS.items()}
-    found, failed = take_turns(jobs, rounds)
-    if not failed and not all(each["parallel"] for rounds in found.values() for each in rounds):
-        return Group({}, skipped=dict.fromkeys(found, "starts no threads"))
-    alone = None if failed else median(each["seconds"] for each in found[ONE])
-    return group_of(found, failed, lambda each: each["seconds"], functools.partial(told, alone))
+    answers, failed = take_turns(jobs, rounds)
+    if not failed and not all(each["parallel"] for rounds in answers.values() for each in rounds):
+        return Group({}, skipped=dict.fromkeys(answers, "starts no threads"))
+    alone = None if failed else median(each["seconds"] for each in answers[ONE])
+    return group_of(answers, failed, lambda each: each["seconds"], functools.partial(told, alone))
 
 
 def asked(request, threads):
@@ -62,10 +62,10 @@ def asked(request, threads):
 
 def told(alone, rounds):
     """Describe a member whose kernel takes `alone` seconds on one thread."""
-    found = {name: rounds[0][name] for name in ("threads", "per") if name in rounds[0]}
+    info = {name: rounds[0][name] for name in ("threads", "per") if name in rounds[0]}
     if alone is None:
-        return found
-    return found | {"efficiency": alone / (found["threads"] * median(each["seconds"] for each in rounds))}
+        return info
+    return info | {"efficiency": alone / (info["threads"] * median(each["seconds"] for each in rounds))}
 
 
 @pytest.mark.parametrize("member", MEMBERS)

@@ -18,7 +18,7 @@ Make = Callable[[Any, Any, tuple[int, int]], Product]
 class Way:
     """Hold a way to y = A @ v: modules to import first, in order, and the function that makes the product.
 
-    `make(parts, v, shape)` puts arrays where the library wants them; what it returns is timed.
+    `make(csr, v, shape)` puts arrays where the library wants them; what it returns is timed.
     """
 
     modules: tuple[str, ...]
@@ -38,33 +38,33 @@ def _on_device(*arrays: Any) -> list[Any]:
 
 
 def _catalog(backend: str) -> Make:
-    def make(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
-        args, ops = _on_device(*parts, v), import_module("event_ops")
+    def make(csr: Any, v: Any, shape: tuple[int, int]) -> Product:
+        args, ops = _on_device(*csr, v), import_module("event_ops")
         return lambda: ops.csr_matvec(*args, shape=shape, backend=backend).block_until_ready()
 
     return make
 
 
 def _matrix(library: str, name: str) -> Make:
-    def make(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
-        *arrays, x = _on_device(*parts, v)
+    def make(csr: Any, v: Any, shape: tuple[int, int]) -> Product:
+        *arrays, x = _on_device(*csr, v)
         kind = getattr(import_module(library), name)
         return lambda: (kind(tuple(arrays), shape=shape) @ x).block_until_ready()
 
     return make
 
 
-def _scipy(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+def _scipy(csr: Any, v: Any, shape: tuple[int, int]) -> Product:
     sparse = import_module("scipy.sparse")
-    return lambda: sparse.csr_matrix(parts, shape=shape) @ v
+    return lambda: sparse.csr_matrix(csr, shape=shape) @ v
 
 
 _BY_HAND: Final = f"{__package__}.by_hand"
 
 
-def _by_hand(parts: Any, v: Any, shape: tuple[int, int]) -> Product:
+def _by_hand(csr: Any, v: Any, shape: tuple[int, int]) -> Product:
     kernel = import_module(_BY_HAND).matvec
-    return lambda: kernel(*parts, v)
+    return lambda: kernel(*csr, v)
 
 
 WAYS: Final[Mapping[str, Way]] = {
@@ -94,10 +94,10 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     if "way" not in request:
         return {"imports": _imports(tuple(request["modules"]))}
     way, rows = WAYS[request["way"]], request["rows"]
-    found: dict[str, Any] = {"imports": _imports(way.modules)}
+    answer: dict[str, Any] = {"imports": _imports(way.modules)}
     if "jax" in way.modules:
-        found["start"] = _start_jax()
+        answer["start"] = _start_jax()
     matrix = import_module(f"{__package__}.matrix")
     product = way.make(matrix.square_csr(rows, request["per_row"]), matrix.vector(rows), (rows, rows))
-    found["first"], found["second"] = seconds_of(product), seconds_of(product)
-    return found | {"norm": matrix.norm(product())}
+    answer["first"], answer["second"] = seconds_of(product), seconds_of(product)
+    return answer | {"norm": matrix.norm(product())}

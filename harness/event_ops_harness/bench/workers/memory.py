@@ -148,10 +148,10 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     building, seconds, A = peak_of(build)
     gc.collect()
     times = {"building": seconds}
-    found: dict[str, Any] = {"building": building, "kept": resident()["now"], "seconds": times}
+    answer: dict[str, Any] = {"building": building, "kept": resident()["now"], "seconds": times}
     for name, product, x in (("product", kind.product, v), ("event product", kind.event_product, e)):
         call = functools.partial(product, A, x)
         jax.block_until_ready(call())  # compiles
-        found[name], times[name], y = peak_of(call)
-        found[f"norm of {name}"] = norm(y)
-    return found
+        answer[name], times[name], y = peak_of(call)
+        answer[f"norm of {name}"] = norm(y)
+    return answer

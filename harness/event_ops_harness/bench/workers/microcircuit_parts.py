@@ -72,7 +72,7 @@ def turns_of(model: Microcircuit, state: State, wiring: Wiring) -> Turn:
             (state, _), clocks = compiled((state, jnp.zeros((), jnp.int32)), clocks.at[1:].set(0), wiring)
         *each, rest = (np.asarray(clocks)[1:] * 1e-9 / STEPS).tolist()
         spent = dict(zip(OPERATORS, each, strict=True))
-        parts = {name: sum(spent[x] for x in those) for name, those in PARTS.items()}
+        parts = {name: sum(spent[x] for x in names) for name, names in PARTS.items()}
         step = sum(spent.values()) + rest
         return {"step": step, **parts, "rest": rest, "without_clocks": without["seconds"] / STEPS}
 

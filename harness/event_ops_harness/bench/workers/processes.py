@@ -21,7 +21,7 @@ from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks, placed
-from event_ops_harness.networks.shared.processes import mesh_asked
+from event_ops_harness.networks.shared.processes import mesh_of_options
 
 AT_ONCE, LOOPS = 100, 5
 
@@ -38,12 +38,13 @@ def exchanged(devices: int, x: jax.Array) -> jax.Array:
 def mesh_for(request: Mapping[str, Any], neurons: int) -> Any:
     """Return the devices that a request asks for, once its processes have met."""
     names = ("devices", "processes", "coordinator", "process-id")
-    return mesh_asked(argparse.Namespace(**{x.replace("-", "_"): request.get(x) for x in names}), neurons)
+    options = argparse.Namespace(**{x.replace("-", "_"): request.get(x) for x in names})
+    return mesh_of_options(options, neurons)
 
 
 def all_gathers(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the median time of an all-gather by the bytes that a device sends."""
-    devices, found = request["devices"], {}
+    devices, medians = request["devices"], {}
     mesh = mesh_for(request, devices)
     each = jax.shard_map(partial(exchanged, devices), mesh=mesh, in_specs=P(AXIS), out_specs=P(AXIS))
     for size in request["bytes"]:
@@ -53,8 +54,8 @@ def all_gathers(request: Mapping[str, Any]) -> dict[str, Any]:
             begun = time.perf_counter()
             jax.block_until_ready(run(x))
             times.append((time.perf_counter() - begun) / AT_ONCE)
-        found[str(size)] = statistics.median(times[1:])
-    return {"seconds": found}
+        medians[str(size)] = statistics.median(times[1:])
+    return {"seconds": medians}
 
 
 def cuba(request: Mapping[str, Any]) -> dict[str, Any]:

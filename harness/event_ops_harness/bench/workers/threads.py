@@ -15,9 +15,9 @@ from event_ops_harness.bench.timing import times_per_step
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the seconds of a call or step, whether its kernel has a thread pool and its threads."""
     footprint = request.get("footprint")
-    found = {"seconds": footprint / traffic.bytes_per_second(footprint)} if footprint else _case(request)
+    answer = {"seconds": footprint / traffic.bytes_per_second(footprint)} if footprint else _case(request)
     # In this order: to ask for the count starts the threads.
-    return found | {"parallel": _has_threads(), "threads": numba.get_num_threads()}
+    return answer | {"parallel": _has_threads(), "threads": numba.get_num_threads()}
 
 
 def _case(request: Mapping[str, Any]) -> dict[str, Any]:

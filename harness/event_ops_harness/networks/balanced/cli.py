@@ -21,7 +21,7 @@ from event_ops_harness.networks.balanced.report import save_figure, table_of
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice, PackedBlocks
 from event_ops_harness.networks.shared.cli import OneLineParser, check_device_options, finite, positive_int
 from event_ops_harness.networks.shared.display import explanations
-from event_ops_harness.networks.shared.processes import mesh_asked
+from event_ops_harness.networks.shared.processes import mesh_of_options
 from event_ops_harness.networks.shared.program import Program, Report
 from event_ops_harness.networks.shared.simulation import Recording, Simulation, Step
 
@@ -128,7 +128,7 @@ def connectivity_of(network: Network, options: argparse.Namespace) -> Connectivi
 def build(network: Network, options: argparse.Namespace) -> tuple[Simulation, Connectivity]:
     """Build the network that the options ask for."""
     connectivity = connectivity_of(network, options)
-    mesh = mesh_asked(options, connectivity.neurons)
+    mesh = mesh_of_options(options, connectivity.neurons)
     placement = ONE_DEVICE if mesh is None else network.blocks(connectivity.neurons, mesh)
     how = {"backend": options.backend, "fused": options.fused, "placement": placement}
     steps = network.model.steps(options.seconds)

@@ -75,12 +75,12 @@ def bernoulli_cells(cells: int, probability: float, rng: np.random.Generator) ->
     The gaps between successes are geometric, so they are drawn instead of the trials.
     """
     batch = int(min(DRAWS_AT_ONCE, 1.1 * probability * cells + 100))
-    parts, last = [], -1
+    chunks, last = [], -1
     while last < cells:
-        part = last + np.cumsum(rng.geometric(probability, size=batch))
-        last = int(part[-1])
-        parts.append(part)
-    drawn = np.concatenate(parts)
+        chunk = last + np.cumsum(rng.geometric(probability, size=batch))
+        last = int(chunk[-1])
+        chunks.append(chunk)
+    drawn = np.concatenate(chunks)
     return drawn[: np.searchsorted(drawn, cells)]
 
 

@@ -106,10 +106,10 @@ class Wires(NamedTuple):
 
 def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.random.Generator) -> Wires:
     """Draw `inputs` sources for each target, never the target; the matrix has all neurons on both sides."""
-    own = np.array([sources.index(j) if j in sources else len(sources) for j in targets])[:, None]
-    others = len(sources) - (own < len(sources))
+    self_position = np.array([sources.index(j) if j in sources else len(sources) for j in targets])[:, None]
+    others = len(sources) - (self_position < len(sources))
     drawn = rng.integers(others, size=(len(targets), inputs), dtype=np.uint16)
-    drawn += drawn >= own
+    drawn += drawn >= self_position
     drawn.sort(axis=1)
     by_target = drawn.ravel().astype(np.int32) + np.int32(sources.start)
     first = np.zeros(neurons + 1, np.int32)

@@ -67,8 +67,8 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
     n, delay = model.neurons, model.delay_steps
     rows, columns = learning[:2], learning[2:]
     weights = np.float32(model.weight), np.float32(model.g * model.weight)
-    kept = (to_inhibitory, inhibitory)
-    fixed = tuple((weight, *wires[:2]) for weight, wires in zip(weights, kept, strict=True))
+    static = (to_inhibitory, inhibitory)
+    fixed = tuple((weight, *wires[:2]) for weight, wires in zip(weights, static, strict=True))
     V_m = first_potentials(model, seed)
     current, rise, x_pre, x_post = (jnp.zeros(n, jnp.float32) for _ in range(4))
     state = State(

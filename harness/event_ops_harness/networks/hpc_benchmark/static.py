@@ -58,12 +58,12 @@ def capacity_of(neurons: int) -> int:
 
 def sources_of(model: HpcBenchmark, seed: int, target: int) -> np.ndarray:
     """Draw (N,), int32: as many excitatory sources as there are, then inhibitory ones, never the target."""
-    rng, found = np.random.default_rng([seed, 2, target]), []
+    rng, by_population = np.random.default_rng([seed, 2, target]), []
     for low, high in ((0, model.excitatory), (model.excitatory, model.neurons)):
-        own = low <= target < high
-        drawn = rng.integers(low, high - own, size=high - low, dtype=np.int32)
-        found.append(drawn + (own & (drawn >= target)))
-    return np.concatenate(found)
+        inside = low <= target < high
+        drawn = rng.integers(low, high - inside, size=high - low, dtype=np.int32)
+        by_population.append(drawn + (inside & (drawn >= target)))
+    return np.concatenate(by_population)
 
 
 def synapses_onto(model: HpcBenchmark, seed: int, first: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -143,8 +143,8 @@ def compile_intervals(
     interval = interval_of(model, seed, blocks)
 
     def run(state: State, synapses: Synapses) -> tuple[State, Lists]:
-        own = Synapses(synapses.entries[0], synapses.indptr[0], synapses.scale)
-        return jax.lax.scan(lambda state, _: interval(state, own), state, length=intervals)
+        of_block = Synapses(synapses.entries[0], synapses.indptr[0], synapses.scale)
+        return jax.lax.scan(lambda state, _: interval(state, of_block), state, length=intervals)
 
     specs = {"in_specs": (STATE, SYNAPSES), "out_specs": (STATE, P())}
     # Lists are the same on all devices, which JAX cannot know of an all-gather's result.

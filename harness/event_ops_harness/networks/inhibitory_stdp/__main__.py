@@ -67,13 +67,13 @@ def statistics_of(
     """Return rates, regularity and weights, by the names of their rows."""
     begin = (1 - COUNTED) * seconds
     how = {"populations": model.populations(recording.recorder.neurons), "between": (begin, seconds)}
-    found = learning_statistics(recording.times, recording.ids, weights, **how, dt=model.dt)
+    statistics = learning_statistics(recording.times, recording.ids, weights, **how, dt=model.dt)
     since = f"since {begin:g} s"
     return {
-        "rate, excitatory": f"{found['rate_ex']:.2f} Hz {since}; target: {model.rate_target:g} Hz",
-        "rate, inhibitory": f"{found['rate_in']:.2f} Hz {since}",
-        "CV of intervals": f"{found['cv']:.2f}, excitatory, {since}",
-        "weights": f"{found['w_mean']:.2f} nS on average; median {found['w_50%']:.2f} nS",
+        "rate, excitatory": f"{statistics['rate_ex']:.2f} Hz {since}; target: {model.rate_target:g} Hz",
+        "rate, inhibitory": f"{statistics['rate_in']:.2f} Hz {since}",
+        "CV of intervals": f"{statistics['cv']:.2f}, excitatory, {since}",
+        "weights": f"{statistics['w_mean']:.2f} nS on average; median {statistics['w_50%']:.2f} nS",
     }
 
 

@@ -31,7 +31,7 @@ from event_ops_harness.networks.microcircuit.statistics import Spikes
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 from event_ops_harness.networks.shared.cli import OneLineParser, duration, npz_path, part, progress_bar
 from event_ops_harness.networks.shared.display import explanations
-from event_ops_harness.networks.shared.processes import leave_a_processor, mesh_asked
+from event_ops_harness.networks.shared.processes import leave_a_processor, mesh_of_options
 from event_ops_harness.networks.shared.program import Program, Report
 from event_ops_harness.networks.shared.simulation import Recording, Simulation
 
@@ -65,7 +65,7 @@ def wiring_of(
 def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     """Build the network that the options ask for."""
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
-    mesh = mesh_asked(options, model.neurons)
+    mesh = mesh_of_options(options, model.neurons)
     placement = ONE_DEVICE if mesh is None else Blocks(model.neurons, mesh)
     delivered = {"compact_event_arrivals": "read_slot"} if options.procedural else {}
     # Before anything is built, since this says what cannot run.

@@ -134,9 +134,9 @@ def recurrent_connectivity(
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
     counts = np.empty((starts.size - 1, drawn.populations.size), np.int32)
-    what = np.uint64(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts
+    args = np.uint64(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts
     all_ends = np.concatenate([[0], np.cumsum(drawn.out_degrees)])
-    list(on_threads(lambda rows: count_rows(*rows, *what), slices(all_ends)))
+    list(on_threads(lambda rows: count_rows(*rows, *args), slices(all_ends)))
     ends = np.concatenate([[0], np.cumsum(counts)])
     return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(len(counts))])
 
@@ -163,9 +163,9 @@ def connect(
     indptr = aligned_empty((parts, rows + 1), np.int32)
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
     key, first = np.uint64(drawn.key), int(drawn.first)
-    what = ends, key, *drawn[1:-2], first, starts, index_bits(targets), entries, indptr
+    args = ends, key, *drawn[1:-2], first, starts, index_bits(targets), entries, indptr
     ranges = slices((ends - ends[:, :1]).sum(axis=0))
-    for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *what), ranges), strict=True):
+    for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *args), ranges), strict=True):
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))
     return Synapses(entries, indptr, drawn.scale)
 

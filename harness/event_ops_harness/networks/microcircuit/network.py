@@ -124,11 +124,11 @@ def dynamics(
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
         V_m, refractory, I_syn, pending, thalamic, t = state
         I_e = placement.own(jnp.asarray(constant)) if constant.ndim else constant
-        V_m, refractory, I_syn, own = event_ops.lif_expsyn_step(
+        V_m, refractory, I_syn, block_spikes = event_ops.lif_expsyn_step(
             V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
         )
         I_syn = placement.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
-        spikes = placement.exchange(own, backend)
+        spikes = placement.exchange(block_spikes, backend)
         I_syn, pending = delivered(I_syn, pending, wiring.recurrent, spikes, t, backend)
         if pulse is not None and wiring.thalamic is not None:
             I_syn, thalamic = delivered(I_syn, thalamic, wiring.thalamic, pulse(t), t, backend)

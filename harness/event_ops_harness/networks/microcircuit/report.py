@@ -29,16 +29,16 @@ def populations_table(spikes: Spikes, model: Microcircuit) -> Table:
         table.add_column(heading, justify="right")
     rates, cvs = neuron_rates(spikes, model), neuron_cvs(spikes, model)
     for i, name in enumerate(POPULATIONS):
-        own = slice(model.first[i], model.first[i + 1])
-        regular = cvs[own][~np.isnan(cvs[own])]
+        members = slice(model.first[i], model.first[i + 1])
+        regular = cvs[members][~np.isnan(cvs[members])]
         table.add_row(
             name,
             f"{model.sizes[i]:,}",
-            f"{rates[own].mean():.3f}",
+            f"{rates[members].mean():.3f}",
             f"{FULL_RATES[i]:.3f}",
             f"{TENTH_RATES[i]:.3f}",
             f"{regular.mean():.2f}" if regular.size else "too few spikes",
-            f"{(rates[own] > 0).mean():.0%}",
+            f"{(rates[members] > 0).mean():.0%}",
         )
     return table
 
@@ -78,15 +78,15 @@ def save_figure(spikes: Spikes, model: Microcircuit, path: Path) -> None:
         raster = figure.add_subplot(grid[:, 0])
         rates, cvs = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
         draw_raster(raster, spikes, model)
-        found = distributions(spikes, model)
-        draw_boxes(rates, [found[name]["rate"] for name in POPULATIONS])
+        by_population = distributions(spikes, model)
+        draw_boxes(rates, [by_population[name]["rate"] for name in POPULATIONS])
         rates.plot(
             FULL_RATES, range(len(POPULATIONS)), "D", ms=5, color="k", label="mean, NEST at full scale"
         )
         rates.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2, borderpad=0)
         rates.set_xlabel("Rate (Hz)")
         rates.set_xlim(left=0)
-        draw_boxes(cvs, [found[name]["cv"] for name in POPULATIONS])
+        draw_boxes(cvs, [by_population[name]["cv"] for name in POPULATIONS])
         cvs.set_xlabel("CV of intervals")
         cvs.set_xlim(0, 1.25)
         figures.name_panels(raster, rates, cvs)

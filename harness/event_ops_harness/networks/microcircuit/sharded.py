@@ -54,13 +54,13 @@ class Blocks(EqualBlocks):
 
     def connect(self, drawn: Drawing, on_progress: Callable[[int], None] = lambda done: None) -> Synapses:
         """Draw the synapses onto each block in the process that has it, with equal room for each block."""
-        parts = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
+        drawings = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
         whole = np.array([0, self.size], np.int32)
-        counts = [int(source_ends(part, whole)[-1, -1]) for part in parts]
+        counts = [int(source_ends(drawing, whole)[-1, -1]) for drawing in drawings]
         split = max(1, numba.get_num_threads() // len(self.here))
         total, done, blocks = sum(counts[k] for k in self.here), 0, []
         for k in self.here:
             on_part = partial(tell, on_progress, done, drawn.synapses / max(1, total))
-            blocks.append(connect(parts[k], self.size, on_part, parts=split, room=max(counts)))
+            blocks.append(connect(drawings[k], self.size, on_part, parts=split, room=max(counts)))
             done += counts[k]
         return Synapses(*map(self.stacked, zip(*blocks, strict=True)))

@@ -35,8 +35,8 @@ class Spikes:
 
     def after(self, first: int) -> "Spikes":
         """Return the spikes from step `first` on."""
-        kept = self.times >= first
-        return Spikes(self.times[kept], self.ids[kept], first, self.end)
+        later = self.times >= first
+        return Spikes(self.times[later], self.ids[later], first, self.end)
 
 
 def neuron_rates(spikes: Spikes, model: Microcircuit) -> np.ndarray:
@@ -60,9 +60,9 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
     bins = (spikes.times - spikes.first) // per_bin
     mine = (spikes.ids >= first) & (spikes.ids < end) & (bins < whole)
     chosen, ids = np.unique(spikes.ids[mine], return_inverse=True)
-    kept = ids < CORRELATED_NEURONS
+    counted = ids < CORRELATED_NEURONS
     counts = np.zeros((min(chosen.size, CORRELATED_NEURONS), whole))
-    np.add.at(counts, (ids[kept], bins[mine][kept]), 1)
+    np.add.at(counts, (ids[counted], bins[mine][counted]), 1)
     if len(counts) < 2:
         return np.zeros(0)
     matrix = np.asarray(np.corrcoef(counts))
@@ -73,13 +73,13 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
 def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np.ndarray]]:
     """Return one value per neuron, or per pair of them, by population and quantity."""
     rates, cvs = neuron_rates(spikes, model), neuron_cvs(spikes, model)
-    found = {}
+    by_population = {}
     for name, (first, end) in zip(POPULATIONS, pairwise(model.first), strict=True):
-        own = cvs[first:end]
+        cvs_of_members = cvs[first:end]
         correlations = count_correlations(spikes, first, end, model.dt)
-        values = (rates[first:end], own[~np.isnan(own)], correlations)
-        found[name] = dict(zip(QUANTITIES, values, strict=True))
-    return found
+        values = (rates[first:end], cvs_of_members[~np.isnan(cvs_of_members)], correlations)
+        by_population[name] = dict(zip(QUANTITIES, values, strict=True))
+    return by_population
 
 
 MAX_RUNS = 10  # of each: 184,756 labellings

@@ -56,13 +56,13 @@ def check_device_options(parser: OneLineParser, options: argparse.Namespace) -> 
 
 @contextmanager
 def progress_bar(
-    what: str, total: int, options: argparse.Namespace, *, hidden: bool = False
+    label: str, total: int, options: argparse.Namespace, *, hidden: bool = False
 ) -> Iterator[Callable[[int], None]]:
     """Show a bar, unless the options or another process do without; yield a function of how much is done."""
-    columns = TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    columns = TextColumn(label), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     console, hidden = Console(stderr=True), hidden or options.no_progress or bool(options.process_id)
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(label, total=total)
         yield lambda done: progress.update(task, completed=done)
 
 

@@ -37,15 +37,15 @@ def prepare_devices(per_process: int) -> None:
 
 def check_devices(per_process: int) -> None:
     """Raise DevicesError unless this process has `per_process` devices."""
-    found = jax.local_device_count()
-    if found < per_process:
+    available = jax.local_device_count()
+    if available < per_process:
         raise DevicesError(
-            f"this process has {found} {jax.default_backend()} devices; expected {per_process}: "
+            f"this process has {available} {jax.default_backend()} devices; expected {per_process}: "
             "ask for fewer, or for more processes on other hosts"
         )
 
 
-def mesh_asked(options: argparse.Namespace, neurons: int) -> Mesh | None:
+def mesh_of_options(options: argparse.Namespace, neurons: int) -> Mesh | None:
     """Return the devices of all processes, which share the neurons, or None for one device."""
     processes = options.processes or 1
     devices = options.devices or processes

@@ -194,5 +194,5 @@ def compile_chunk(
 def append(buffer: Buffer, spikes: Spikes) -> Buffer:
     """Write a step's spikes; the next step overwrites the ids behind `filled`."""
     update = partial(jax.lax.dynamic_update_slice_in_dim, axis=0)
-    kept = jnp.minimum(spikes.count, spikes.ids.size)
-    return Buffer(update(buffer.ids, spikes.ids, buffer.filled), buffer.filled + kept)
+    listed = jnp.minimum(spikes.count, spikes.ids.size)
+    return Buffer(update(buffer.ids, spikes.ids, buffer.filled), buffer.filled + listed)

@@ -36,8 +36,8 @@ def interval_cv(times: np.ndarray, ids: np.ndarray, min_intervals: int = 5) -> f
     intervals are left out; NaN when none remains. 0 is a clock, 1 a Poisson process.
     """
     cvs = interval_cvs(times, ids, int(ids.max(initial=-1)) + 1, min_intervals)
-    known = cvs[~np.isnan(cvs)]
-    return float(known.mean()) if known.size else float("nan")
+    defined = cvs[~np.isnan(cvs)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def learning_statistics(
