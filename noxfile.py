@@ -236,7 +236,6 @@ def docs(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "build" / "docs", ignore_errors=True)
     kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
     session.run("sphinx-build", "-WE", "--keep-going", "-d", "build/trees", "docs", "build/docs", env=kernels)
-    session.run("python", "docs/_ext/links.py", "build/docs")
     session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
 
 

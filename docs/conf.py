@@ -64,6 +64,10 @@ napoleon_use_param = False  # "grid, block: ..." are two arguments, not a type a
 napoleon_custom_sections = [("Outputs", "params_style")]
 python_display_short_literal_types = True
 add_module_names = False
+# A reference that a page writes leads somewhere. Code in single backticks, exceptions of other packages, and
+# prose that Napoleon takes for a property's type need not.
+nitpicky = True
+nitpick_ignore_regex = [("py:(obj|exc)", "(?s:.*)"), ("py:class", ".* .*")]  # s: prose has line breaks
 viewcode_line_numbers = True
 
 html_theme = "furo"

@@ -54,3 +54,11 @@ def test_pages_name_no_gpu_that_has_no_record(name):
     )  # names, no figures
     measured = json.loads((DOCS.parent / "harness/results/gpu.json").read_text())["device"]
     assert all(named in measured for named in re.findall(r"\b(?:H100|H200|A100|RTX)\b", text))
+
+
+def test_the_built_site_loads_nothing_from_a_network():
+    site = DOCS.parent / "build" / "docs"
+    if not site.exists():
+        pytest.skip("build/docs is not there: run nox -s docs")
+    loads = re.compile(r'<(?:script|img|source|iframe|link)\b[^>]*\b(?:src|href)="(?:https?:)?//')
+    assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text())] == []
