@@ -20,7 +20,6 @@ from report_results import (
 
 from event_ops_harness.report.benchmarks import COMMANDS
 from event_ops_harness.report.inputs import read
-from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.page import page
 
 
@@ -141,7 +140,6 @@ def test_text_of_the_json_is_escaped(tmp_path: Path):
     source = page(read(folder), "", "")
     assert "<script" not in source
     assert text_of(Elements(source)).count(ATTACK) >= 6
-    assert "<script" not in markdown(read(folder))
 
 
 def test_tables_have_heads_and_charts_have_names(full: Path):

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 from other_pytest import run_pytest
-from report_results import CALL, MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write, write_all
+from report_results import CALL, MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write
 
 from event_ops_harness.report.__main__ import RESULTS, main
 from event_ops_harness.report.benchmarks import COMMANDS
 from event_ops_harness.report.benchmarks import benchmark as benchmark_of
 from event_ops_harness.report.inputs import environment, read
-from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.rows import compared, groups
 from event_ops_harness.report.sections import groups_of
 
@@ -118,31 +117,18 @@ def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
     assert f"sleep[1]: {naps.written_ratio(sleep)}" in shown and "test_alone" in shown
 
 
-def test_markdown_has_ratios_as_the_readme_states_them(tmp_path: Path):
-    text = markdown(read(write_all(tmp_path)))
-    assert "| loop | 1 | numba_kernel | XLA: 0.20; callback: 100 |" in text
-    assert "| op2 | 1 | numba_cpu | warp: 0.25; SciPy: 2.5 |" in text
-    assert "| 4,000 neurons | 1 | event-ops, fused step | Brian2: 4.0 |" in text
-    assert "| op1 4k | 2 | 6 | 3.0× (2.5 to 3.5) |" in text
-    assert "| f | numba_cpu | 2 | 1 | 1 |" in text
-    assert "| test_anything | test_anything | 42 |" in text
-
-
-def test_results_of_this_repository_make_a_page_and_markdown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    output, tables = tmp_path / "new" / "page.html", tmp_path / "tables.md"
-    assert main(["--output", str(output), "--markdown", str(tables)]) == 0
+def test_results_of_this_repository_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    output = tmp_path / "new" / "page.html"
+    assert main(["--output", str(output)]) == 0
     elements = Elements(output.read_text(encoding="utf-8"))
     assert {link[1:] for link in elements.links} <= set(elements.ids)
-    inputs, shown, written = read(RESULTS), text_of(elements), tables.read_text(encoding="utf-8")
+    inputs, shown = read(RESULTS), text_of(elements)
     assert all(f"{path.stem}.json" in shown for path in RESULTS.glob("*.json"))
     assert all(f"{one.name} {one.reason}" in shown for one in inputs.missing)
     for content in inputs.files.values():
         for group in compared(groups(content)):
-            assert group.name in shown and f"| {group.operator} |" in written
-    printed = capsys.readouterr().out
-    assert f"written: {output}" in printed and f"written: {tables}" in printed
+            assert group.name in shown
+    assert f"written: {output}" in capsys.readouterr().out
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,1 +1,1 @@
-"""One page, and Markdown, from the JSON of matrix and benchmarks: `python -m event_ops_harness.report`."""
+"""One page from the JSON of matrix and benchmarks: `python -m event_ops_harness.report`."""

@@ -1,4 +1,4 @@
-"""Write the page, and Markdown where asked, from a folder of results."""
+"""Write the page from a folder of results."""
 
 import argparse
 import datetime
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from event_ops_harness.report.inputs import read
-from event_ops_harness.report.markdown import markdown
 from event_ops_harness.report.page import page
 from event_ops_harness.results import RESULTS, commit_of
 
@@ -17,7 +16,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--results", type=Path, default=RESULTS, metavar="DIR", help="JSON files; default: harness/results")
     add("--output", type=Path, metavar="FILE", help="the page; default: report.html beside the JSON")
-    add("--markdown", type=Path, metavar="FILE", help="write the tables as Markdown too")
     options = parser.parse_args(argv)
     if not options.results.is_dir():
         parser.error(f"--results: folder {str(options.results)!r} does not exist")
@@ -31,13 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     inputs = read(options.results)
     for missing in inputs.missing:
         print(f"{missing.name} {missing.reason}" + (f": {missing.command}" if missing.command else ""))
-    written = {options.output: page(inputs, datetime.date.today().isoformat(), commit_of(options.results))}
-    if options.markdown is not None:
-        written[options.markdown] = markdown(inputs)
-    for path, text in written.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(f"written: {path}")
+    text = page(inputs, datetime.date.today().isoformat(), commit_of(options.results))
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(text, encoding="utf-8")
+    print(f"written: {options.output}")
     return 0
 
 

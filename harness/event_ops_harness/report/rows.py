@@ -128,16 +128,6 @@ def share(group: Group) -> Point | None:
     return None if value is None else Point(value, f"{group.case}: {value:.0%}")
 
 
-def against(groups: Iterable[Group]) -> dict[tuple[str, str], dict[str, list[float]]]:
-    """Return (operator, ours) -> further member -> how many times as long it takes in each case."""
-    ratios: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for group in groups:
-        others = ratios.setdefault((group.operator, group.baseline.name), {})
-        for timing in group.timings[1:]:
-            others.setdefault(timing.name, []).append(group.ratio(timing))
-    return ratios
-
-
 def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]:
     """Read the entries of pytest-benchmark; `function[member]` is that member, by default of that group."""
     by_group: dict[str, list[Timing]] = {}
