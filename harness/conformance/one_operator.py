@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from event_ops.discover import Operator, operators
-from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.plugin import command_of_pytest
 
 ROOT = Path(__file__).parents[2]
 NOTHING_COLLECTED = 5  # pytest's exit status
@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
         return 2
     env = os.environ | {"OPERATOR": argv[0]}
     codes = [
-        subprocess.run([*pytest_command(), *words, *argv[1:]], cwd=ROOT, env=env).returncode
+        subprocess.run([*command_of_pytest(), *words, *argv[1:]], cwd=ROOT, env=env).returncode
         for words in runs(argv[0])
     ]
     return int(any(code not in (0, NOTHING_COLLECTED) for code in codes))

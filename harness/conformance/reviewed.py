@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from event_ops_harness.conformance.check import look_at
-from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.plugin import command_of_pytest
 from event_ops_harness.conformance.properties import PROPERTIES
 from event_ops_harness.results import FAILED, SKIPPED
 
@@ -40,7 +40,7 @@ def assert_holds(cell, module):
 def assert_all_hold(module, properties, *options):
     """Run the kit with these properties on a module of operators, in a process; none may be skipped."""
     command = [
-        *pytest_command(),
+        *command_of_pytest(),
         "-rs",
         "--operators",
         module,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.plugin import command_of_pytest
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "outside"
 
@@ -30,6 +30,6 @@ def _alone():
 
 def run_pytest(folder, *options, **environment):
     """Run pytest in `folder`, not as a worker of ours, and return what came of it."""
-    command = [*pytest_command(), "-rs", *options]
+    command = [*command_of_pytest(), "-rs", *options]
     env = _alone() | {"PYTHONPATH": python_path(folder)} | environment
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.metadata
 import json
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -158,3 +160,18 @@ class Outcomes:
         """Write the outcomes, in the process that has all of them."""
         if self._path is not None and not hasattr(session.config, "workerinput"):
             self._path.write_text(json.dumps(self._cells, indent=0) + "\n")
+
+
+# Entry points of the distributions, by their names.
+PLUGINS: Final = {
+    "ffi_bridge": "ffi_bridge_pytest",
+    "event_ops_harness": "event_ops_harness.conformance.plugin",
+    "event_ops_harness_bench": "event_ops_harness.bench.plugin",
+}
+
+
+def command_of_pytest() -> list[str]:
+    """Return the words that begin every run; plugins that pytest does not find by itself are named."""
+    installed = {point.name for point in importlib.metadata.entry_points(group="pytest11")}
+    missing = [word for name, module in PLUGINS.items() if name not in installed for word in ("-p", module)]
+    return [sys.executable, "-m", "pytest", *missing, "-q", "-p", "no:cacheprovider"]

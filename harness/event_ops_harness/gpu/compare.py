@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from event_ops_harness.conformance.command import pytest_command
+from event_ops_harness.conformance.plugin import command_of_pytest
 from event_ops_harness.results import PASSED, SKIPPED
 
 # The cells that show what a kernel computes; the other properties are the bridge's.
@@ -27,7 +27,7 @@ def cells(*options: str) -> Cells:
     """Run the cells in a process of their own, and return the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cells.json"
-        command = [*pytest_command(), *OPTIONS, *options, "--cells-json", str(file)]
+        command = [*command_of_pytest(), *OPTIONS, *options, "--cells-json", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not file.exists():
             raise SystemExit(done.stdout + done.stderr)
