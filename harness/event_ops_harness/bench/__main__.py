@@ -23,6 +23,7 @@ USUAL: Final = (
     *("--benchmark-only", "-q", "--tb=short", "-W", "default"),  # warnings are those of rivals
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # this package is imported already
     *("--benchmark-sort", "mean", "--benchmark-columns", "median,iqr,rounds"),
+    # Its own default is a second, and there are hundreds of members.
     *("--benchmark-max-time", "0.2"),
 )
 
@@ -50,6 +51,7 @@ class Suites:
 
     def pytest_benchmark_update_machine_info(self, machine_info: dict[str, Any]) -> None:
         """Replace the names of the machine."""
+        # pytest-benchmark has written the host's name among them.
         machine_info.clear()
         machine_info.update(machine())
 
@@ -70,6 +72,7 @@ class Suites:
         path = config.getoption("benchmark_json")
         if path and Path(path).exists():
             record = json.loads(Path(path).read_text())
+            # JSON is indented as a whole or not at all: with a line for each entry a diff shows single ones.
             entries = ",\n".join(map(json.dumps, record.pop("benchmarks")))
             Path(path).write_text(f'{json.dumps(record)[:-1]}, "benchmarks": [\n{entries}\n]}}\n')
 

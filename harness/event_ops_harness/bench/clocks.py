@@ -18,6 +18,7 @@ from numba import types
 
 from ffi_bridge import numba_kernel
 
+# Of libc, by its name: Numba compiles no clock of Python's.
 _clock_gettime: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
 _MONOTONIC = time.CLOCK_MONOTONIC
 

@@ -41,6 +41,7 @@ def make_measure(words: Sequence[str], folder: Path) -> Measure:
     """Return a function that runs `python WORDS --benchmark-json FILE` and reads the entries."""
 
     def measure(env: Mapping[str, str], name: str) -> list[dict[str, Any]]:
+        # Numbered: with --keep the folder has a file of each process.
         output = folder / f"{name}-{len(list(folder.glob(f'{name}-*'))) + 1}.json"
         try:
             fresh.run_python([*words, "--benchmark-json", str(output)], env)
@@ -59,6 +60,7 @@ def take_turns(
         name: functools.partial(measure, env, name)
         for name, env in zip(("base", "here"), environments, strict=True)
     }
+    # Two rounds are A B B A, since every second one goes backwards.
     entries_by_revision, _ = fresh.take_turns(jobs, 2 * turns, say)
     times: list[Times] = [{}, {}]
     ours: set[Key] = set()

@@ -120,6 +120,7 @@ def a_core_each() -> Generator[None]:
     seen: Counter[str] = Counter()
     for thread in sorted(int(x.name) for x in THREADS.glob("*")) if others else ():
         with suppress(OSError):  # it has ended
+            # Threads of one pool have one name.
             pool = (THREADS / str(thread) / "comm").read_text()
             core = first if thread == caller else others[seen[pool] % len(others)]
             seen[pool] += thread != caller

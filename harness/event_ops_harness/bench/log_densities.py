@@ -44,6 +44,7 @@ def eight_schools(x, effects, errors, value, gradient):
     mu, log_tau = x[0], x[1]
     tau = np.exp(log_tau)
     tail = (tau / SPREAD) ** 2
+    # tau is half-Cauchy and mu normal; log_tau is the Jacobian of tau = exp(log_tau).
     total = log_tau - np.log1p(tail) - 0.5 * (mu / SPREAD) ** 2
     by_mu, by_tau = -mu / SPREAD**2, 0.0
     for i in range(effects.size):
@@ -76,6 +77,7 @@ def logistic(x, rows, outcomes, value, gradient):
         eta = 0.0
         for j in range(x.size):
             eta += rows[i, j] * x[j]
+        # Of -|eta|, so that exp does not overflow.
         small = np.exp(-abs(eta))
         total += outcomes[i] * eta - max(eta, 0.0) - np.log1p(small)
         residual = outcomes[i] - (1.0 if eta > 0 else small) / (1 + small)

@@ -62,6 +62,7 @@ def _count(m: int, n: int, u: int) -> int:
         return 0
     if m == 0 or n == 0:
         return int(u == 0)
+    # The largest time is one of the m, and then above all n others, or it is one of the n.
     return _count(m - 1, n, u - n) + _count(m, n - 1, u)
 
 
@@ -85,4 +86,5 @@ def exponent(seconds: Mapping[int, float]) -> dict[str, float]:
 
 def upper_half(seconds: Mapping[int, float]) -> dict[int, float]:
     """Return the times of the upper half of the sizes: at least three of them."""
+    # At small sizes a call costs more than its work, which would bend the line.
     return dict(sorted(seconds.items())[-max(FEWEST, (len(seconds) + 1) // 2) :])

@@ -72,6 +72,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
             mark = item.get_closest_marker("benchmark")
             item.stash[_REPLAY] = replay = Replay()
             options = {**(mark.kwargs if mark else {}), "timer": replay}
+            # In front: pytest-benchmark takes the closest mark alone.
             item.add_marker(pytest.mark.benchmark(**options), append=False)
 
 
@@ -190,6 +191,7 @@ class InTurns:
         if "bytes" in extra and "share" not in extra:
             extra["share"] = extra["bytes"] / statistics.median(rounds) / self._triad()
         self._benchmark.extra_info |= extra
+        # Where none of the named ones is measured, all others are rivals.
         rivals = [x for x in others if x in rival_names] or (others if rival_names else [])
         if rival := group.fastest(rivals):
             self._benchmark.extra_info |= {"rival": rival, **asdict(group.ratio_to(rival, member))}
@@ -199,6 +201,7 @@ class InTurns:
     def _measured(self, members: Mapping[str, Work | Steps], rtol: float | None) -> Group:
         """Return the last group that was measured if it is this one; measure it otherwise."""
         measured, group = self._config.stash.get(_MEASURED, (None, None))
+        # By identity: the tests of a group hand over one object.
         if measured is not members or group is None:
             limits = None if self._benchmark.disabled else (self.rounds, float(self._option("max_time")))
             group = measure(members, rtol, limits)

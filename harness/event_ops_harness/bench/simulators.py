@@ -78,6 +78,7 @@ def report(
     rivals, names = RIVALS[task["network"]], options.selected(request)
     chosen = tuple(rival for rival in rivals if rival.name in names)
     python = options.option(request.config, "rivals_python", rivals_python())
+    # As JSON, since a cache needs arguments that have a hash.
     group = _rates(chosen, json.dumps(task), neurons, python, rounds or in_turns.rounds)
     member = request.node.callspec.params["member"]
     theirs = [rival.name for rival in rivals if not rival.ours]

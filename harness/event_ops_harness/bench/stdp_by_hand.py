@@ -35,6 +35,7 @@ def move_rows(
     """w[k] += amount * event[i] * x[j], within the bounds, for each entry of the rows `ids`."""
     (w,) = synapses
     events, x, amount, lowest, highest = variables
+    # Unsigned: for signed indices Numba compiles the wrapping of negative ones.
     nse, size = np.uintp(indices.size), np.uintp(limit)
     for position in range(np.uintp(ids.size)):
         prefetch_entries(w, indices, indptr, places, ids, position)

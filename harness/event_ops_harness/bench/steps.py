@@ -21,6 +21,7 @@ from event_ops.discover import Operator
 from event_ops_harness.bench.timing import Steps, repeated
 
 EVENT_BANK: Final = 16  # how many different event vectors a loop over steps goes through
+# A prime, whose multiples modulo the number of neurons come to all of them.
 TURN: Final = 7919  # neurons by which `turning` events move on in each step
 EVENTS: Final = ("events", "spikes", "spikes_pre", "spikes_post", "words")
 LARGE: Final = 1 << 18  # bytes of events; copying them takes longer than the call that the loop saves
@@ -120,6 +121,7 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
     fixed = [None if i in replaced else x for i, x in enumerate(problem.on_device)]
     bank = None if problem.varying is None else jnp.asarray(problem.bank)
     if bank is not None and problem.turning:
+        # Side by side twice, so that a window of all neurons may begin anywhere.
         bank = jnp.concatenate([bank, bank], axis=1)
     shapes = jax.tree.leaves(jax.eval_shape(function, *problem.on_device))
     begins, key = True, tuple((x.shape, x.dtype) for x in shapes)
@@ -128,6 +130,7 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
     def run(steps: int) -> list[Any]:
         nonlocal begins
         state, age = problem.memory.pop(key, (None, problem.lifetime))
+        # The memory may hold another member's state: the first run of this one starts anew.
         age, begins = problem.lifetime if begins else age, False
         while steps:
             if age == problem.lifetime:
@@ -177,6 +180,7 @@ def _events(problem: Problem, bank: Any, t: Any) -> Any:
     if not problem.turning:
         return jax.lax.dynamic_index_in_dim(bank, t % EVENT_BANK, keepdims=False)
     neurons = bank.shape[1] // 2
+    # The product outgrows 31 bits, and would get negative.
     begin = t.astype("uint32") * TURN % neurons
     return jax.lax.dynamic_slice(bank, (t % EVENT_BANK, begin.astype(t.dtype)), (1, neurons))[0]
 

@@ -79,8 +79,10 @@ def _calibrated(run: Run, seconds: float) -> tuple[int, float]:
     """Return how many steps fill `seconds`, and how long one takes; one alone is mostly the call."""
     steps = 1
     while True:
+        # Not 0, where the clock has not moved.
         each = max(_time(run, steps), 1e-7)
         fitting = max(1, int(seconds / each))
+        # By a factor of two the call no longer decides what a step takes.
         if fitting <= 2 * steps:
             return fitting, each
         steps = fitting

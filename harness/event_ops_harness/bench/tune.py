@@ -109,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, show and write; return the exit status."""
     kind = jax.local_devices()[0].device_kind
     options = _parse(argv, kind)
+    # A row of the table needs as many columns, or rich would cut its words.
     platform, console = platform_of(jax.default_backend()), Console(width=max(Console().width, 165))
     say = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
     with console.status("measuring") as status:

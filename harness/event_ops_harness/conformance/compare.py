@@ -65,6 +65,7 @@ def _assert_close(label: str, got: np.ndarray, expected: np.ndarray, bound: Boun
         raise Mismatch(f"{label} has shape {got.shape}; expected {expected.shape}")
     if _KINDS.get(got.dtype.kind) != _KINDS.get(expected.dtype.kind):
         raise Mismatch(f"{label} has dtype {got.dtype}; expected {expected.dtype}")
+    # Most results have the oracle's bits, and to compare these takes no floats.
     if got.dtype == expected.dtype and got.tobytes() == expected.tobytes():
         return
     scale, ulps = (np.broadcast_to(x, expected.shape) for x in bound)

@@ -53,6 +53,7 @@ def vmap_grad(trial: Trial) -> None:
 
 def _check_batches(f: Callable[..., Any], xs: Sequence[Any]) -> None:
     def value(x: Any) -> Any:
+        # Not the plain sum: of a linear operator its gradient would be the same for every x.
         return sum(jnp.sum(jnp.sin(y)) for y in f(x, *xs[1:]))
 
     batch = jnp.stack([xs[0], 2 * xs[0], -xs[0] / 2])

@@ -22,6 +22,7 @@ from event_ops_harness.conformance.properties import APART, BOUNDS, FLAGS
 from event_ops_harness.conformance.report import Outcome, explain
 from event_ops_harness.results import FAILED, SKIPPED
 
+# The child imports from where this process does: paths that pytest adds are in no variable.
 WORKER: Final = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])

@@ -103,6 +103,7 @@ def written(trial: Trial) -> None:
     """Check that every element of the outputs is written: nothing of the memory's old content shows."""
     call = trial.jitted
     jax.block_until_ready(call(*trial.args))
+    # Complements of each other: no value looks like both.
     results = [_with_memory_of(pattern, lambda: call(*trial.args)) for pattern in (0x55, 0xAA)]
     try:
         trial.same(results[1], results[0], 2)  # and not the same bits: a GPU adds in any order

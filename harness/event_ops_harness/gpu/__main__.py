@@ -25,6 +25,7 @@ from event_ops_harness.results import RESULTS, write_results
 
 ROOT: Final = Path(__file__).parents[3]
 OUTPUT: Final = RESULTS / "gpu.json"
+# The status that build systems know as skipped, Automake and Meson among them.
 SKIPPED: Final = 77
 PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider", "--no-header")
 # Compilers take most of the time of tests; a GPU has memory for so many processes.
@@ -146,6 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"{name}: {results[name]['status']}, {results[name]['seconds']} s")
         if results[name]["status"] != "passed":
             console.print(results[name]["tail"], markup=False, highlight=False)
+        # After each step: what was measured stays if a later one hangs or the machine goes.
         write_results(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": results})
     _show(console, results)
     return sum(result["status"].startswith("failed") for result in results.values())

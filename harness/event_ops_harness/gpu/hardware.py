@@ -64,6 +64,7 @@ def profiled() -> tuple[list[str], list[dict[str, str]]]:
         command = [
             *("ncu", "--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)),
             *(
+                # By default Nsight Compute locks the clock at its base rate, at which no program runs.
                 "--clock-control",
                 "none",
                 "--kernel-name-base",
@@ -78,6 +79,7 @@ def profiled() -> tuple[list[str], list[dict[str, str]]]:
             raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:] + log.read_text()[-2000:])
         lines = [line for line in log.read_text().splitlines() if line.startswith('"')]
     rows = list(csv.DictReader(lines))[1:]  # the first has units
+    # Its own lines begin with ==.
     return [line for line in done.stdout.splitlines() if not line.startswith("==")], rows
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from jax.experimental import sparse
 
 import event_ops
+from event_ops.cases.draw import Draw
 from event_ops_harness.gpu.kernels import Work, copy_bandwidth, recorded
 from event_ops_harness.gpu.kernels import made as able
 
@@ -29,13 +30,7 @@ CsrArrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def matrix(rows: int, columns: int, degree: int) -> CsrArrays:
     """Return data, indices and indptr of a matrix with `degree` entries in every row."""
-    rng = np.random.default_rng(0)
-    indices = np.sort(rng.integers(0, columns, (rows, degree), np.int32), axis=1).ravel()
-    return (
-        rng.standard_normal(indices.size, np.float32),
-        indices,
-        np.arange(0, indices.size + 1, degree, dtype=np.int32),
-    )
+    return Draw(np.random.default_rng(0), "float32", "int32").fixed_degree_csr((rows, columns), degree)
 
 
 def looped(call: Callable[[Any], Any], bank: Any) -> Work:

@@ -87,6 +87,7 @@ def channels(connectivity: Connectivity, columns: int) -> tuple[event_ops.CSR, .
     matrices = []
     for k, scale in enumerate(connectivity.channel_scale):
         chosen = channel == k
+        # The entries of this channel in front of each place: by it the row ends of both become those of one.
         before = np.concatenate([[0], np.cumsum(chosen, dtype=np.int32)])
         data = np.float32(scale) * (weights[chosen] if weights.ndim else weights)
         csr = data, target[chosen], before[connectivity.indptr].astype(np.int32)

@@ -19,6 +19,7 @@ from event_ops_harness.networks.cuba import CubaParameters, State, Synapses, dri
 from event_ops_harness.networks.shared.simulation import Spikes, Step
 from ffi_bridge import numba_kernel
 
+# Unsigned, as all indices here: for signed ones Numba compiles the wrapping of negative ones.
 BLOCK = np.uintp(64)  # neurons that are searched for spikes at once
 
 
@@ -78,6 +79,7 @@ def make_kernel(connectivity: Connectivity, model: CubaParameters) -> Any:
     @numba.njit
     def any_fired(refractory, low):
         any_spike = False
+        # To the end, also after the first spike: so LLVM vectorises the loop.
         for i in range(low, low + BLOCK):
             any_spike |= refractory[i] == fired
         return any_spike
@@ -85,6 +87,7 @@ def make_kernel(connectivity: Connectivity, model: CubaParameters) -> Any:
     @numba.njit
     def deliver(i, data, indices, indptr, g):
         for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + np.uintp(1)])):
+            # Known when it is compiled: only one of the two ways has a type.
             if data.ndim == 0:
                 weight = data[()]
             else:

@@ -29,7 +29,12 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
     names = benchmarks(inputs)
     loader = jinja2.FileSystemLoader(_TEMPLATES)
     templates = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        # Strict: a name that a template misspells is an error, not an empty place.
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     templates.filters |= {"share": "{:.2f}%".format, "place": "{:.1f}".format}
     sections = [section(name, inputs.named(name), ids) for name in names]

@@ -27,6 +27,7 @@ from event_ops_harness.bench.rivals import rivals_of
 from event_ops_harness.bench.steps import called, largest, named
 from event_ops_harness.networks.shared.processes import leave_a_processor
 
+# Here, before anything starts XLA's pool, which reads its size once.
 leave_a_processor()
 
 GRADIENT = ("value_and_grad", "value")

@@ -69,6 +69,7 @@ def turns_of(model: Microcircuit, state: State, wiring: Wiring) -> Turn:
         state, without = timed(plain, state, wiring)
         clocks = no_clocks(OPERATORS)
         for _ in range(2):  # the first begins the clock
+            # clocks[0] stays: it is the time of the last reading.
             (state, _), clocks = compiled((state, jnp.zeros((), jnp.int32)), clocks.at[1:].set(0), wiring)
         *each, rest = (np.asarray(clocks)[1:] * 1e-9 / STEPS).tolist()
         spent = dict(zip(OPERATORS, each, strict=True))

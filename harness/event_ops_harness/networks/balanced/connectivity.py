@@ -52,6 +52,7 @@ def random_connectivity(neurons: int, model: BalancedParameters, seed: int) -> C
     Raises ConnectivityError if there are more synapses than int32 indices can count.
     """
     probability = model.connection_probability(neurons)
+    # The number is random: a hundredth more than the expected one.
     if 1.01 * probability * neurons**2 > MAX_SYNAPSES or 2 * neurons > MAX_SYNAPSES:
         raise ConnectivityError(f"{neurons} neurons have more synapses than int32 indices can count")
     cells = bernoulli_cells(neurons * neurons, probability, np.random.default_rng(seed))
@@ -74,6 +75,7 @@ def bernoulli_cells(cells: int, probability: float, rng: np.random.Generator) ->
 
     The gaps between successes are geometric, so they are drawn instead of the trials.
     """
+    # A tenth more than the expected number, so that one batch is mostly enough.
     batch = int(min(DRAWS_AT_ONCE, 1.1 * probability * cells + 100))
     chunks, last = [], -1
     while last < cells:

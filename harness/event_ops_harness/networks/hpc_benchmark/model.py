@@ -65,6 +65,7 @@ class HpcBenchmark:
     def weight(self) -> float:
         """The excitatory weight in pA whose potential peaks at psp: the first one of synapses that learn."""
         a, b = self.tau_m / self.tau_syn, 1 / self.tau_syn - 1 / self.tau_m
+        # Where the derivative of the potential is 0: by Lambert's W, as in NEST's example.
         rise = (-float(scipy.special.lambertw(-math.exp(-1 / a) / a, -1).real) - 1 / a) / b  # ms to the peak
         decayed = math.exp(-rise / self.tau_m) - math.exp(-rise / self.tau_syn)
         peak = (decayed / b - rise * math.exp(-rise / self.tau_syn)) * math.e / (self.tau_syn * self.C_m * b)
@@ -109,6 +110,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
     self_position = np.array([sources.index(j) if j in sources else len(sources) for j in targets])[:, None]
     others = len(sources) - (self_position < len(sources))
     drawn = rng.integers(others, size=(len(targets), inputs), dtype=np.uint16)
+    # Places from the target's own on move up by one, which leaves it out.
     drawn += drawn >= self_position
     drawn.sort(axis=1)
     by_target = drawn.ravel().astype(np.int32) + np.int32(sources.start)
@@ -116,6 +118,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
     first[targets.start + 1 :] = inputs * np.minimum(np.arange(1, neurons - targets.start + 1), len(targets))
     places = np.arange(by_target.size, dtype=np.int32)
     shape = neurons, neurons
+    # Places as the data: after the conversion they say where each synapse was.
     by_source: Any = scipy.sparse.csc_array((places, by_target, first), shape=shape).tocsr()
     permutation = np.empty_like(places)
     permutation[by_source.data] = places

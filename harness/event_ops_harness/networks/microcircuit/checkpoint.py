@@ -39,6 +39,7 @@ def load_checkpoint(path: Path, model: Microcircuit, seed: int, start: State) ->
         old, new = json.loads(belongs_to), json.loads(wanted)
         differing = ", ".join(f"{k} {old.get(k)}, not {new[k]}" for k in new if old.get(k) != new[k])
         raise CheckpointError(f"{path}: a checkpoint of another simulation: {differing}")
+    # Lists of spikes are integers, pending currents floats: see `delivery.py`.
     if state.pending.dtype != start.pending.dtype:
         raise CheckpointError(f"{path}: with --procedural, or without, as it was written: go on the same way")
     return state

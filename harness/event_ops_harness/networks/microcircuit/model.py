@@ -98,6 +98,7 @@ class Microcircuit:
     @property
     def sizes(self) -> np.ndarray:
         """Neurons of each population, rounded down."""
+        # 1e-6, since a product that is a whole number may lie a rounding below it.
         return np.floor(FULL_SIZES * self.N_scaling + 1e-6).astype(np.int64)
 
     @property

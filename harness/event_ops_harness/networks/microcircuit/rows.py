@@ -227,6 +227,7 @@ def fill_rows(
             key, row, degrees, populations, starts, sizes, means, sds, tables, low, high,
             targets, steps, codes,
         )  # fmt: skip
+        # A counting sort by part and delay: count, add up to where each begins, put each in its place.
         for slot in range(places.size):
             places[slot] = 0
         for e in range(size):

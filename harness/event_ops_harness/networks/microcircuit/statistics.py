@@ -83,6 +83,7 @@ def distributions(spikes: Spikes, model: Microcircuit) -> dict[str, dict[str, np
 
 
 MAX_RUNS = 10  # of each: 184,756 labellings
+# Sums in another order differ by rounding, and equal excesses count as at least as large.
 _ROUNDING = 1e-12
 
 
@@ -90,6 +91,7 @@ def ks_distance(a: np.ndarray, b: np.ndarray) -> float:
     """max |F_a - F_b| of two empirical distributions (Kolmogorov-Smirnov); NaN if a sample is empty."""
     if not a.size or not b.size:
         return float("nan")
+    # Only the distance is read: an exact p-value would be computed for nothing.
     result: Any = scipy.stats.ks_2samp(a, b, method="asymp")
     return float(result.statistic)
 
@@ -119,6 +121,7 @@ def p_values(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     ours = labellings(distances.shape[1] // 2)
     of_ways = np.array([_parts_as_large(excesses(matrix, ours)) for matrix in distances])
+    # Westfall and Young (1993): each p-value beside the smallest one of all questions in every labelling.
     smallest = np.sort(of_ways.min(axis=0))
     adjusted = np.searchsorted(smallest, of_ways[:, 0] + _ROUNDING) / smallest.size
     return of_ways[:, 0], adjusted

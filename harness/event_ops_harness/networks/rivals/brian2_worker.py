@@ -88,6 +88,7 @@ INHIBITORY_STDP = {
 
 def with_units(model: dict[str, float], weight_unit: Any) -> dict[str, Any]:
     """Return the model's fields as quantities, but for fields without a unit."""
+    # By the first letter: E_L, V_th, tau_m, dt, onset, g_L, C_m, I_e, rate_target, weight_ex, learning_rate.
     units = {"E": mV, "V": mV, "t": ms, "d": ms, "o": ms, "g": nS, "C": pF, "I": pA, "r": Hz}
     units |= {"w": weight_unit, "l": weight_unit}
     return {name: value * units[name[0]] for name, value in model.items() if name[0] in units}
@@ -121,6 +122,7 @@ def build_network(name: str, neurons: int, model: dict[str, float], *, record: b
     inh.connect(f"i >= {excitatory} and j >= {excitatory}", p=probability)
     plastic = Synapses(group, group, **INHIBITORY_STDP, namespace=constants, name="plastic")
     plastic.connect(f"i >= {excitatory} and j < {excitatory}", p=probability)
+    # The rate changes once, at the onset: there is no need to look more often.
     plastic.run_regularly("eta = learning_rate * int(t >= onset)", dt=constants["onset"])
     network.add(plastic)
     return network

@@ -108,6 +108,7 @@ def microcircuit(request: dict[str, Any]) -> list[Any]:
     for group, rate in zip(groups, told["external_rates"], strict=True):
         if rate > 0:
             generator = nest.Create("poisson_generator", params={"rate": rate})
+            # Any delay will do: a Poisson process looks the same later.
             nest.Connect(generator, group, "all_to_all", {"weight": told["weight_ext"], "delay": 1.5})
     return groups
 
@@ -139,6 +140,7 @@ def serve(request: dict[str, Any]) -> None:
     name, threads, dt = request["network"], request["threads"], request["model"]["dt"]
     start = time.perf_counter()
     nest.ResetKernel()
+    # NEST takes no seed of 0.
     nest.set(resolution=dt, rng_seed=request["seed"] + 1, local_num_threads=threads)
     groups = NETWORKS[name](request)
     recorder = nest.Create("spike_recorder") if request.get("record") else None

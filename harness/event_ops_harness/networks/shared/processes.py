@@ -71,6 +71,7 @@ def join(coordinator: str, processes: int, process_id: int) -> None:
             processes,
             process_id,
             cluster_detection_method="deactivate",
+            # Without it JAX listens at every address of the host.
             coordinator_bind_address=coordinator if local else None,
             initialization_timeout=START_SECONDS,
             heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
@@ -135,6 +136,7 @@ def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[byt
             return 0
         time.sleep(POLL_SECONDS)
     k, code = next((k, code) for k, code in enumerate(codes) if code)
+    # Process 0 has written its error itself.
     if k:
         errors.seek(0)
         sys.stderr.write(errors.read().decode(errors="replace"))
@@ -145,6 +147,7 @@ def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[byt
             f"{program}: error: process {k} of {len(children)} {how}; the other {others} are ended",
             file=sys.stderr,
         )
+    # For a signal 128 and its number, as a shell says it.
     return code if code > 0 else 128 - code
 
 

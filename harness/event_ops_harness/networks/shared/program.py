@@ -22,6 +22,7 @@ from event_ops_harness.networks.shared.processes import DevicesError, leave, sta
 from event_ops_harness.networks.shared.simulation import Recording, Simulation, SpikesLostError
 from ffi_bridge.errors import BackendUnavailableError, UnknownBackendError
 
+# 128 and the number of SIGINT, as a shell says it.
 INTERRUPTED = 130
 # Errors of every network whose message is for the user.
 SHARED_ERRORS = (DevicesError, SpikesLostError, UnknownBackendError, BackendUnavailableError)

@@ -20,6 +20,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
+# How the last line of a traceback begins.
 ERROR = re.compile(r"[A-Za-z_.]*(Error|Exception|Exit)\b")
 
 

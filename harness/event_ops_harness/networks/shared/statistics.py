@@ -9,6 +9,7 @@ def interval_cvs(times: np.ndarray, ids: np.ndarray, neurons: int, min_intervals
     times: (spikes,), any unit. ids: (spikes,), who fired. Returns (neurons,); NaN for neurons with fewer than
     `min_intervals` intervals. A clock has 0, a Poisson process 1.
     """
+    # By neuron, and of each neuron by time: neighbours then are intervals.
     order = np.lexsort((times, ids))
     times, ids = times[order].astype(np.float64), ids[order]
     same = np.diff(ids) == 0

@@ -47,12 +47,14 @@ def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[
     jax.block_until_ready(state)
     start = time.perf_counter()
     state, count = run(state, wiring)
+    # To read the number is to wait for the scan.
     spikes = int(count)
     return state, {"seconds": time.perf_counter() - start, "spikes": spikes}
 
 
 def peak_memory() -> int:
     """Return the peak of this process's resident memory, in bytes."""
+    # macOS counts bytes, Linux kilobytes.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
