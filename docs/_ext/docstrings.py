@@ -31,6 +31,7 @@ def with_returns(lines: list[str]) -> list[str]:
     first_lines = [line[margin:] for line in block if not line[margin:].startswith(" ")]
     if all(_NAMED.match(line) for line in first_lines):
         return [*lines[:start], "Outputs:", *lines[start + 1 :]]
+    # Napoleon would take what stands in front of a colon for the type.
     return [*lines[:start], *_field("Returns", block), *lines[end:]]
 
 

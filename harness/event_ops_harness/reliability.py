@@ -35,6 +35,7 @@ class Promise:
 
 def promises(document: str) -> list[Promise]:
     """Return the promises of a document, with a heading `### number. title` each."""
+    # The pattern's two groups come between the texts: number, title, text, number, and so on.
     _, *fields = _HEADING.split(document)
     sections = zip(fields[::3], fields[1::3], fields[2::3], strict=True)
     return [Promise(int(number), title, tuple(_TEST.findall(text))) for number, title, text in sections]

@@ -50,6 +50,7 @@ def write_results(path: Path, command: str, figures: Mapping[str, Any]) -> None:
 
 def command(session: str, options: Sequence[str]) -> str:
     """Return the nox command that measures the same again, without the paths of this machine."""
+    # The option, and behind it its value.
     local = {i + k for i, word in enumerate(options) if word in _LOCAL for k in (0, 1)}
     joined = tuple(f"{name}=" for name in _LOCAL)
     shared = [word for i, word in enumerate(options) if i not in local and not word.startswith(joined)]

@@ -42,7 +42,7 @@ class Escape:
 
 
 def escape_of(model: Microcircuit, wiring: Wiring, steps: int) -> Escape:
-    """The escape noise that would make as many spikes as the network has in so many steps."""
+    """Return the escape noise that makes as many spikes as the network in `steps` steps."""
     step = dynamics(model, None)
 
     def body(state: State, _: None) -> tuple[State, tuple[jax.Array, jax.Array]]:
@@ -56,7 +56,7 @@ def escape_of(model: Microcircuit, wiring: Wiring, steps: int) -> Escape:
 
 
 def rate_of(model: Microcircuit, wiring: Wiring, population: int, steps: int) -> Callable[..., jax.Array]:
-    """The mean rate in Hz of a population in so many steps, as a function of drive, potentials and seed."""
+    """Return a population's mean rate in Hz over `steps` steps, a function of drive, potentials and seed."""
     step = dynamics(model, None, surrogate=escape_of(model, wiring, steps))
     members = slice(int(model.first[population]), int(model.first[population + 1]))
 

@@ -24,7 +24,7 @@ DISCARDED = 0.2  # s
 def counts_of_seeds(
     model: Microcircuit, wiring: Wiring, seeds: list[int], discarded: int, steps: int
 ) -> jax.Array:
-    """(seeds, neurons): how often each neuron fired in the steps after those that are discarded."""
+    """(seeds, neurons): how often each neuron fired in `steps` steps, after `discarded` ones."""
     step = dynamics(model, None)
     states = [initial_state(model, seed) for seed in seeds]
     keys = np.array([key_of(seed, BACKGROUND) for seed in seeds], np.uint32)
@@ -38,6 +38,7 @@ def counts_of_seeds(
             state, spikes = step(state, seeded)
             return (state, fired + (spikes & (state.t > discarded)).astype(jnp.int32)), None
 
+        # Of the first states only the potentials differ.
         start = states[0]._replace(V_m=V_m), jnp.zeros(model.neurons, jnp.int32)
         return jax.lax.scan(body, start, length=discarded + steps)[0][1]
 

@@ -55,7 +55,7 @@ def test_small_alpha_asks_for_complete_separation():
 def test_turns_alternate_and_failures_leave_the_others():
     order: list[str] = []
 
-    def job(name: str, fails: bool = False) -> fresh.Found:
+    def job(name: str, fails: bool = False) -> fresh.Answer:
         order.append(name)
         if fails:
             raise WorkerError("no such library")

@@ -40,6 +40,7 @@ def _added(times: Callable[[Any], Any], shape: Any) -> tuple[Step, Any]:
 def _shape_of(neurons: int, trials: int, pre: bool) -> tuple[int, ...]:
     """Return the shape of the flags of a product."""
     shape = (neurons, trials) if trials else (neurons,)
+    # A matrix of events in front of A has a row for each trial, one behind it a column.
     return shape[::-1] if pre else shape
 
 

@@ -58,5 +58,6 @@ def report(
         pytest.skip(f"{member} does not compute this")
     info["ours"] = member == backends[0] or member not in (*rivals, REFERENCE)
     info |= {"operator": operator.name, "per": problem_of(operator, case).per, **ideal_of(operator, case)}
+    # Two members may be off by the tolerance, each to its side.
     rtol = 2 * case.relative_tolerance(operator.dtypes[0])
     in_turns(members, member, rivals=(*rivals, REFERENCE), rtol=rtol, info=info)

@@ -41,6 +41,7 @@ def change_of(before: Sequence[float], after: Sequence[float], alpha: float) -> 
     ratios = sorted(b / a for a in before for b in after)
     k = _order(len(before), len(after), alpha)
     ratio = statistics.median(after) / statistics.median(before)
+    # The ratio of medians is none of these ratios, and may lie outside where times are few.
     return Change(ratio, min(ratio, ratios[k - 1]), max(ratio, ratios[-k]))
 
 

@@ -71,6 +71,7 @@ class Problem:
         rng = np.random.default_rng(1)
         assert self.varying is not None, "only events vary from step to step"
         events = self.args[self.varying]
+        # Permutations: every step has as many events.
         return np.stack([events, *(rng.permutation(events) for _ in range(1, EVENT_BANK))])
 
 
@@ -170,6 +171,7 @@ def _restarted(state: Any, new: Any) -> Any:
     return new if state is None else _into(state, new)
 
 
+# Kept, though unused: its memory is what the new state is written into.
 @functools.partial(jax.jit, donate_argnums=0, keep_unused=True)
 def _into(state: Any, new: Any) -> Any:
     return jax.lax.optimization_barrier(new)  # without it, jit would return what it is given

@@ -51,6 +51,7 @@ def times_per_step(
             continue
         steps[name], each = _calibrated(run, budget / rounds)
         turns[name] = min(rounds, max(least, int(budget / max(steps[name] * each, 1e-9))))
+        # Without a turn the step of the calibration is the only one.
         times[name] = [] if turns[name] else [each]
     for turn in range(rounds):
         for name in list(runs)[:: -1 if turn % 2 else 1]:

@@ -50,6 +50,7 @@ def bytes_per_second(footprint: int, rounds: int = 5) -> float:
 
     Counted as STREAM counts: two reads and a write, not the read that a write into a cache begins with.
     """
+    # Three arrays of eight bytes an element.
     size = max(1, footprint // 24)
     a, b, c = (np.ones(size) for _ in range(3))
     _triad(a[:1], b[:1], c[:1], 3.0)  # compiles

@@ -133,6 +133,7 @@ class CellItem(pytest.Item):
     def runtest(self) -> None:
         """Check the cell: pass, skip, or fail with an explanation."""
         outcome = self.config.stash[_PROCESSES].look_at(self.cell, self.place)
+        # pytest-xdist sends properties with a report, to the process that writes the file.
         self.user_properties.append((_KEY, outcome.as_json()))
         if outcome.status == SKIPPED:
             pytest.skip(outcome.reason)

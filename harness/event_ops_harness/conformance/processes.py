@@ -109,6 +109,7 @@ class _Process:
         environment = os.environ | dict(variables)
         if FLAGS in variables:  # behind the user's
             environment[FLAGS] = f"{os.environ.get(FLAGS, '')} {variables[FLAGS]}".strip()
+        # Not standard output, on which kernels and libraries may print.
         ours, theirs = socket.socketpair()
         with ours, theirs:
             number = theirs.fileno()

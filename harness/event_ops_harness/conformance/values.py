@@ -84,6 +84,7 @@ def threads(trial: Trial) -> None:
 
     def work() -> None:
         try:
+            # The context of `jax.enable_x64` is that of one thread.
             with trial.types():
                 for _ in range(_CALLS):
                     trial.same(call(*trial.args), expected, 2)

@@ -110,6 +110,7 @@ def looped(step: Callable[[Any], Any], start: Any, steps: int, options: dict[str
 
 def copy_bandwidth() -> float:
     """Return the bytes per second that a copy of 1 GiB reads and writes: no kernel moves more."""
+    # An addition, since XLA may leave out a plain copy.
     x, copy = jnp.zeros(COPY_BYTES // 4, jnp.float32), jax.jit(lambda x: x + 1.0)
     works, _ = made({"copy": lambda: lambda: copy(x)})
     return 2 * COPY_BYTES / (us_per_call(works)["copy"] * 1e-6)

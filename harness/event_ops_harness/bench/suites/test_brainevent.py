@@ -20,6 +20,7 @@ from event_ops_harness.bench.timing import Steps
 pytest.importorskip("brainevent", reason="brainevent is not installed")
 pytest.importorskip("brainpy", reason="BrainPy is not installed")
 
+# Behind the skips, since these import BrainEvent.
 from event_ops import brainevent as ours
 from event_ops_harness.bench.brainevent_calls import CALLS, loop_of
 from event_ops_harness.bench.brainstate_networks import NETWORKS, steps_of

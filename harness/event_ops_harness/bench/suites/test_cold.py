@@ -108,6 +108,7 @@ def caches(folder, jax_cache):
     folders = {name: str(folder / place) for name, place in in_folder.items()}
     if not jax_cache:
         return {**folders, "JAX_COMPILATION_CACHE_DIR": None}
+    # By default JAX keeps no program that took less than a second to compile.
     everything = {
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",

@@ -53,6 +53,7 @@ def izhikevich(V_m, U_m, *, I_syn, a, b, dt):
 
 
 def linoid(x):
+    # x / (exp(x) - 1), near 0 by its series; `safe` keeps 0 / 0 out of the branch that is not chosen.
     near = abs(x) < 1e-3
     safe = jnp.where(near, 1, x)
     return jnp.where(near, 1 - x / 2, safe / jnp.expm1(safe))

@@ -137,6 +137,7 @@ def checked(matrix: scipy.sparse.coo_array, path: Path, scale: float) -> scipy.s
         raise ConnectivityError(f"{path}: too large for int32 indices ({matrix.nnz} entries)")
     csr = scipy.sparse.csr_array(matrix.astype(np.float64))
     csr.sum_duplicates()
+    # A weight that overflows gets infinite, and is refused below.
     with np.errstate(over="ignore"):
         csr.data = (csr.data * scale).astype(np.float32)
     csr.eliminate_zeros()

@@ -81,6 +81,7 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
 
 def membranes(model: HpcBenchmark) -> Callable[..., tuple[jax.Array, ...]]:
     """Return a step of V_m, current, rise and refractory, of which it returns the new ones and the spikes."""
+    # P is triangular: rise drives the current, and the current V.
     P, held = model.propagator().astype(np.float32), round(model.t_ref / model.dt)
 
     def move(

@@ -58,6 +58,7 @@ def capacity_of(neurons: int) -> int:
 
 def sources_of(model: HpcBenchmark, seed: int, target: int) -> np.ndarray:
     """Draw (N,), int32: as many excitatory sources as there are, then inhibitory ones, never the target."""
+    # A generator for each target: any division into blocks draws the same synapses.
     rng, by_population = np.random.default_rng([seed, 2, target]), []
     for low, high in ((0, model.excitatory), (model.excitatory, model.neurons)):
         inside = low <= target < high

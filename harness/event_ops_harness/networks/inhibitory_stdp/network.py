@@ -105,6 +105,7 @@ def on_device(connectivity: Connectivity, model: InhibitoryStdpParameters) -> Sy
     """Split the matrix, whose excitatory rows come first, and index the inhibitory synapses by target."""
     n, indices, indptr = connectivity.neurons, connectivity.indices, connectivity.indptr
     first = indptr[model.excitatory_count(n)]  # inhibitory synapse
+    # Rows of inhibitory neurons are empty in the one matrix, rows of excitatory ones in the other.
     ex = np.float32(model.weight_ex), indices[:first], np.minimum(indptr, first)
     rows = jnp.asarray(indices[first:] - np.int32(n)), jnp.asarray(np.maximum(indptr, first) - first)
     columns = event_ops.csr_tocsc(*rows, shape=(n, n))

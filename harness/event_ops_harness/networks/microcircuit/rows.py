@@ -136,12 +136,14 @@ def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
 @inner
 def target_of(word: Any, start: Any, size: Any) -> Any:
     """Return the neuron that a word chooses of a population."""
+    # The upper half of a product is uniform below `size`, without a division.
     return np.int64(np.uint64(start) + (np.uint64(word) * np.uint64(size) >> _WORD_BITS))
 
 
 @inner
 def part_of(target: Any, part_starts: Any) -> int:
     """Return the part that has a target."""
+    # By looking at one after the other, since there are few: one for each thread.
     part = 0
     while target >= part_starts[part + 1]:
         part += 1
@@ -191,6 +193,7 @@ def draw_row(
         if degree and meets(start, size, low, high):
             aims, words = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
             words_into(key, np.uint64(row), e, aims, words)
+            # Deviates come in pairs of synapses: the first pair may have begun in the population before.
             pair, last = e // np.uint64(2), (e + np.uint64(degree) - np.uint64(1)) // np.uint64(2)
             deviates, skipped = np.empty(2 * np.intp(last - pair + np.uint64(1))), np.intp(e % np.uint64(2))
             normals_into(key, np.uint64(row), pair, deviates)

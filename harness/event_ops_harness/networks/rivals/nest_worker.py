@@ -146,6 +146,7 @@ def serve(request: dict[str, Any]) -> None:
     recorder = nest.Create("spike_recorder") if request.get("record") else None
     for group in groups if recorder is not None else ():
         nest.Connect(group, recorder)
+    # Prepare and Run: Simulate would prepare, and clean up, in every round.
     nest.Prepare()
     built = {"build_seconds": time.perf_counter() - start} if name == "microcircuit" else {}
     reply({"ready": {"nest": nest.__version__, "threads": threads, **built}})

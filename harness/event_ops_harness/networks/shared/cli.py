@@ -44,7 +44,7 @@ def add_usual_options(parser: OneLineParser, seconds: float, *, divisible: bool)
 
 
 def check_device_options(parser: OneLineParser, options: argparse.Namespace) -> None:
-    """End with an error if the options that place the neurons contradict each other."""
+    """End with an error where the options for devices and processes contradict."""
     devices, processes = options.devices, options.processes
     if devices and processes and devices % processes:
         parser.error(f"{devices} devices cannot be shared evenly by {processes} processes")

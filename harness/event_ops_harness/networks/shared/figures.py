@@ -28,6 +28,7 @@ STYLE: dict[Any, Any] = {
 def saved_figure(path: Path, size: tuple[float, float], font_size: float) -> Iterator[Figure]:
     """Yield a figure, then save it as a PNG, or whatever Matplotlib writes for this suffix."""
     with mpl.rc_context({**STYLE, "font.size": font_size}):
+        # Without pyplot, which would keep the figure and choose a window system.
         figure = Figure(figsize=size, layout="constrained")
         yield figure
         figure.savefig(path, dpi=DOTS_PER_INCH)

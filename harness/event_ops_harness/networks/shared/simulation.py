@@ -126,6 +126,7 @@ class Recording:
         chosen = ids % self.recorder.stride == 0
         self.counts_by_chunk.append(np.array(counts))
         self.times_by_chunk.append(np.repeat(np.arange(begin, begin + counts.size), listed)[chosen])
+        # A copy, as an index of flags makes it: the buffer's memory goes to the next chunk.
         self.ids_by_chunk.append(ids[chosen])
         self.traces_by_chunk.append(jax.tree.map(np.array, traces))
         self.lost += int((counts - listed).sum())

@@ -32,7 +32,7 @@ def counting(step: Step) -> Callable[[Counted, Any], Counted]:
 def counting_scan(
     step: Step, steps: int, state: Any, wiring: Any, **how: Any
 ) -> Callable[[Any, Any], Counted]:
-    """Compile the scan over so many steps; the state is updated in place. `how` is what `jax.jit` takes."""
+    """Compile the scan over `steps` steps, with `how` for `jax.jit`; the state is updated in place."""
     move = counting(step)
 
     def run(state: Any, wiring: Any) -> Counted:

@@ -1,4 +1,4 @@
-"""What the conformance suite and the benchmark need to know about `leaky_sum`."""
+"""List cases and wrong calls of `leaky_sum`, for the conformance suite and the benchmark."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from leaky_ops.leaky_sum import kernel, leaky_sum
 
 
 def sized(size: int) -> Any:
-    """Inputs of so many steps: `(rng, dtype, index_dtype) -> (args, kwargs)`."""
+    """Return the maker of inputs of `size` steps: `(rng, dtype, index_dtype) -> (args, kwargs)`."""
 
     def make(
         rng: np.random.Generator, dtype: str, index_dtype: str

@@ -49,6 +49,7 @@ def reference(**_: Any) -> Callable[..., jax.Array]:
 @njit
 def leaky_sum_kernel(x: Any, decay: Any, y: Any) -> None:
     """The same in Numba."""
+    # Of x's dtype: from a plain 0 Numba would add up in float64.
     total = x.dtype.type(0)
     for t in range(x.size):
         total = decay[()] * total + x[t]
