@@ -41,4 +41,5 @@ def public_names(package: str) -> list[str]:
 
 def _imported_as_themselves(source: str) -> list[str]:
     imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom))
+    # `import x as x` is how a package without `__all__` says that x is public (PEP 484).
     return [alias.name for node in imports for alias in node.names if alias.asname == alias.name]

@@ -12,6 +12,7 @@ from brainevent._csr.binary import _make_binary_csrmv_workspace
 
 LOOP: Final = 20  # calls in one loop of machine code
 ACTIVE: Final = 0.01
+# The inputs of a neuron in the networks of Brette et al. (2007).
 PER_ROW: Final = 80
 TRIALS: Final = 16
 SLOTS: Final = 50
@@ -34,6 +35,7 @@ def weights_of(neurons: int) -> Any:
 
 def _added(times: Callable[[Any], Any], shape: Any) -> tuple[Step, Any]:
     """Return the step `y = 0.9 * y + times(flags)`, and the first y."""
+    # y decays as a synaptic current does, and so each call needs the one before.
     return (lambda y, flags, _: y * 0.9 + times(flags)), jnp.zeros(shape)
 
 

@@ -75,6 +75,7 @@ class Decision(brainstate.nn.Module):
     def __init__(self, neurons: int) -> None:
         super().__init__()
         of_group = np.digitize(np.arange(neurons), neurons * np.array([0.12, 0.24, 0.8]))  # A, B, others, I
+        # w+ = 1.7 of the paper, and w- = 1 - f (w+ - 1) / (1 - f), with f = 0.15.
         strong, weak, inhibitory = 1.7, 0.87, -9.0
         of_pair = np.ones((4, 4))
         of_pair[:2, :2] = [[strong, weak], [weak, strong]]
@@ -121,6 +122,7 @@ class Plastic(brainstate.nn.Module):
         V = self.V.value * 0.99 + brainevent.BinaryArray(sent) @ matrix
         spikes = V > 5.0
         self.V.value = jnp.where(spikes, 0.0, V)
+        # exp(-0.1 / 20): traces of 20 ms. Depression is 1.05 times potentiation, as in the paper.
         self.pre.value = self.pre.value * 0.995 + sent
         self.post.value = self.post.value * 0.995 + spikes
         structure, shape = (self.matrix.indices, self.matrix.indptr), self.matrix.shape
@@ -136,6 +138,7 @@ class Plastic(brainstate.nn.Module):
 
 NETWORKS: Final[Mapping[str, Callable[[int], Any]]] = {
     "CUBA": functools.partial(Balanced, rest=-49.0, outs=CURRENT, weights=(1.62 * u.mS, -9.0 * u.mS)),
+    # In units of the leak, 10 nS: the paper's weights are 6 and 67 nS.
     "COBA": functools.partial(Balanced, rest=-60.0, outs=CONDUCTANCE, weights=(0.6 * u.mS, 6.7 * u.mS)),
     "decision": Decision,
     "STDP": Plastic,

@@ -125,6 +125,7 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             harness = base / HARNESS.name if options.own_harness else HARNESS
             environments = [environment(base, harness), environment(repository, HARNESS)]
+            # A package that is installed may come before a tree: then one revision would be measured as two.
             for tree, env in zip((base, repository), environments, strict=True):
                 check(tree, env)
             measure = make_measure(command_of(words), folder.resolve())

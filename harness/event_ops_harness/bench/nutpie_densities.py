@@ -36,6 +36,7 @@ def climbing(name: str) -> Callable[[int], np.ndarray]:
     with pm.Model() as model:
         _MODELS[name](*density.data)
     compiled = nutpie.compile_pymc_model(model)
+    # nutpie's function: the size, x, its gradient, the value, data of the model; it returns 0, or an error.
     pointer = ctypes.c_void_p
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[pointer] * 4)
     function = signature(compiled.compiled_logp_func.address)

@@ -127,6 +127,7 @@ def _of_signature(group: Sequence[Measured]) -> list[dict[str, Any]]:
         if backend is None:
             continue
         row = _row(by_size[sizes[i]][0], _lower(sizes, i), _upper(sizes, i), backend, leads)
+        # The row of the size before goes on.
         if i and winners[i - 1][0] == backend:
             rows[-1] |= {"up_to": row["up_to"], "measured": rows[-1]["measured"] | row["measured"]}
             rows[-1]["ratio"] = min(rows[-1]["measured"].values())

@@ -100,6 +100,7 @@ class Processes:
         except ProcessEndedError as error:
             return f"\n  with index checks and canaries, too: {error}"
         if outcome.status == FAILED:
+            # The second line of a reason is the error: see `explain`.
             return f"\n  with index checks and canaries: {outcome.reason.splitlines()[1].strip()}"
         return "\n  with index checks and canaries this call stays in bounds; one before it may not"
 

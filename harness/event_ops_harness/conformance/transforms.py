@@ -127,6 +127,7 @@ def shard_map(trial: Trial) -> None:
 
     def on_one(*xs: Any) -> Any:
         inner = [x if axis is None else x[0] for x, axis in zip(xs, batched, strict=True)]
+        # shard_map joins results along an axis that those of one element lack.
         return jax.tree.map(lambda y: y[None], trial.f(*inner))
 
     run = jax.jit(jax.shard_map(on_one, mesh=mesh, in_specs=specs, out_specs=P("x")))

@@ -66,6 +66,7 @@ def races(trial: Trial) -> None:
     """Shares of parallel loops do not meet: values are the same in any order, and with shares isolated."""
     expected = jax.tree.map(np.asarray, trial.jitted(*trial.args))
     with debug.guarded():
+        # A new function, for which JAX finds no program that was compiled without guards.
         isolated = jax.jit(lambda *xs: trial.f(*xs))
         trial.same(isolated(*trial.args), expected, 2)
         _assert_repeats(lambda: isolated(*trial.args), _ORDERS)

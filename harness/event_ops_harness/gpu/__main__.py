@@ -27,6 +27,7 @@ ROOT: Final = Path(__file__).parents[3]
 OUTPUT: Final = RESULTS / "gpu.json"
 # The status that build systems know as skipped, Automake and Meson among them.
 SKIPPED: Final = 77
+# After an error of the driver every further test fails: twenty tell enough.
 PYTEST: Final = ("-m", "pytest", "-q", "--maxfail=20", "-p", "no:cacheprovider", "--no-header")
 # Compilers take most of the time of tests; a GPU has memory for so many processes.
 WORKERS: Final = ("-n", str(min(12, os.cpu_count() or 1)), "-p", "no:benchmark")

@@ -58,6 +58,7 @@ def compiled(text: str, kernel: str, headers: Mapping[str, str] = HEADERS) -> Co
     texts, names = ([word.encode() for word in words] for words in (headers.values(), headers))
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(names), texts, names)
     nvrtc.nvrtcAddNameExpression(program, kernel.encode())
+    # Default device: a function without a qualifier would be one of the host, which is not compiled.
     options = ["--gpu-architecture=sm_90", "-lineinfo", "-default-device", f"-I{_cuda_headers()}"]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
     if status:
@@ -164,6 +165,7 @@ def scatters(inputs: Sequence[Any], y: np.ndarray) -> Iterator[Call]:
     """Yield the launches that add the rows of active events: a thread a row, then a block a long row."""
     data, indices, indptr, events = inputs
     lengths = np.diff(indptr)
+    # As its host does: a row of more than 128 entries is long, and 4096 entries are one block's task.
     tasks = int(np.where(lengths > 128, -(-lengths // 4096), 0).sum())
     begin, end, status = (np.zeros(max(1, size), np.int32) for size in (tasks, tasks, 2))
     types, count = "<float, int8_t, int, int, false>", np.int32(tasks)
@@ -224,6 +226,7 @@ def theirs(operator: Operator, case: Case, launches: Launches) -> Row:
     inputs, kwargs = inputs_of(case, "float32", "int32")
     expected = np.asarray(operator.function(*inputs, **kwargs, backend="reference"))
     y = np.zeros_like(expected)
+    # Their kernels take flags as bytes.
     passed = [x.view(np.int8) if x.dtype == bool else x for x in inputs]
     counted = [call.counted() for call in launches(passed, y)]
     np.testing.assert_allclose(y, expected, rtol=1e-4, err_msg=f"{operator.name} {case.name}")

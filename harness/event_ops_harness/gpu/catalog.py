@@ -68,6 +68,7 @@ def distance(results: list[Any], expected: list[Any]) -> float:
     pairs = [
         (np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in zip(results, expected, strict=True)
     ]
+    # Divided by no 0 where the reference is 0.
     return max(float(np.linalg.norm(a - b) / max(np.linalg.norm(b), 1e-30)) for a, b in pairs)
 
 

@@ -70,6 +70,7 @@ def profiled() -> tuple[list[str], list[dict[str, str]]]:
                 "--kernel-name-base",
                 "demangled",
                 "--kernel-name",
+                # Kernels have their module in the name; `boundary`, of event_ops_harness, is among them.
                 "regex:event_ops",
             ),
             *("--metrics", metrics, sys.executable, "-m", __spec__.name, "--calls"),

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax.profiler import ProfileData
 from numba import cuda
 
+from event_ops_harness.bench.interleaved import result_of
 from event_ops_harness.bench.timing import repeated, times_per_step
 from ffi_bridge import numba_cuda_kernel
 
@@ -91,13 +92,9 @@ def us_per_call(works: Mapping[Any, Work]) -> dict[Any, float]:
 
     Each has been called before, and is compiled.
     """
-    runs = {name: repeated(partial(_done, work)) for name, work in works.items()}
+    runs = {name: repeated(partial(result_of, work)) for name, work in works.items()}
     times = times_per_step(runs, rounds=ROUNDS, budget=BUDGET)
     return {name: statistics.median(seconds) * 1e6 for name, seconds in times.items()}
-
-
-def _done(work: Work) -> Any:
-    return jax.block_until_ready(work())
 
 
 def looped(step: Callable[[Any], Any], start: Any, steps: int, options: dict[str, Any]) -> Work:

@@ -27,6 +27,7 @@ from ffi_bridge.numba_cuda import array_type, compile_kernel
 
 Step = Callable[[Any], Any]
 
+# Little work, so that the launch is most of it.
 N = 4096
 STEPS = 10_000
 IN_A_STEP = 10  # launches, where the loop's own work is not to count
@@ -55,6 +56,7 @@ def bare() -> Work:
     words = [0, 0, N, 4, x.unsafe_buffer_pointer(), N, 4]
     content = ctypes.create_string_buffer(struct.pack("<14q", *words, *words))
     base = ctypes.addressof(content)
+    # A parameter is given by its address, and an array of Numba is seven parameters.
     table = (ctypes.c_void_p * 14)(*(base + 8 * i for i in range(14)))
     cuda_library = ctypes.CDLL("libcuda.so.1")
     # To wait for the device this thread needs the context that XLA's threads have.

@@ -74,7 +74,7 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
 
 
 def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
-    """Return the rate of each population after half a second."""
+    """Return the rate of each population in `seconds`, after as many that are not counted."""
     move, steps = microcircuit.dynamics(model, None), model.steps(seconds)
 
     def step(carry: Any, _: Any) -> tuple[Any, None]:

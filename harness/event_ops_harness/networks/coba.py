@@ -73,6 +73,7 @@ class Synapses(NamedTuple):
 
 def initial_state(connectivity: Connectivity, model: CobaParameters, seed: int) -> State:
     """Draw potentials and conductances; nothing is refractory."""
+    # Another stream than that of the synapses, which are drawn by the seed alone.
     n, rng = connectivity.neurons, np.random.default_rng([seed, 1])
     V_m = rng.normal(model.V_mean, model.V_sd, n)
     g_ex = np.maximum(rng.normal(model.g_ex_mean, model.g_ex_sd, n), 0)

@@ -45,6 +45,7 @@ class CubaParameters(BalancedParameters):
         """
         decay_m, decay_syn = math.exp(-self.dt / self.tau_m), math.exp(-self.dt / tau_syn)
         if math.isclose(tau_syn, self.tau_m):
+            # The limit for equal time constants, where the formula is 0 / 0.
             return (self.dt / self.tau_m) * decay_m / (1.0 - decay_m)
         return tau_syn / (tau_syn - self.tau_m) * (decay_syn - decay_m) / (1.0 - decay_m)
 
@@ -67,6 +68,7 @@ class Synapses(NamedTuple):
 def initial_state(connectivity: Connectivity, model: CubaParameters, seed: int) -> State:
     """Draw V_m uniformly between V_reset and V_th; nothing is refractory, and no drive is there."""
     n = connectivity.neurons
+    # Another stream than that of the synapses, which are drawn by the seed alone.
     rng = np.random.default_rng([seed, 1])
     V_m = jnp.asarray(rng.uniform(model.V_reset, model.V_th, n), jnp.float32)
     return State(V_m, refractory=jnp.zeros(n, jnp.float32), g=jnp.zeros((2, n), jnp.float32))

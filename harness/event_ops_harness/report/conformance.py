@@ -112,6 +112,7 @@ class Ids:
         """Join `names`, without signs that an address cannot hold; number an id that was given before."""
         text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(names)).strip("-") or "part"
         self._given[text] += 1
+        # The id with a number may be given already, too.
         return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")
 
 

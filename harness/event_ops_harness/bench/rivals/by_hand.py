@@ -85,6 +85,7 @@ def _event_matvec(problem: Problem) -> Steps | None:
     data, indices, indptr, _ = problem.args
     rows, columns = problem.kwargs["shape"]
     transpose = problem.kwargs.get("transpose")
+    # One weight for all is an array of one: kernels have one signature.
     weights, y = np.atleast_1d(data), np.empty(columns if transpose else rows, data.dtype)
     kernel = scatter_rows if transpose else gather_rows
 

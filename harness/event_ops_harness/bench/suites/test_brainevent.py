@@ -15,7 +15,7 @@ import functools
 import pytest
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.timing import Steps
+from event_ops_harness.bench.timing import Steps, repeated
 
 pytest.importorskip("brainevent", reason="brainevent is not installed")
 pytest.importorskip("brainpy", reason="BrainPy is not installed")
@@ -41,13 +41,7 @@ def members_of(make):
     with ours.installed():
         with_ours = make()
     runs = {"event-ops": with_ours, "BrainEvent": make()}
-    return {name: Steps(functools.partial(repeat, run)) for name, run in runs.items()}
-
-
-def repeat(run, times):
-    for _ in range(times):
-        result = run()
-    return result
+    return {name: Steps(repeated(run)) for name, run in runs.items()}
 
 
 @functools.cache

@@ -47,6 +47,7 @@ def pytest_generate_tests(metafunc):
 def threads_of(rival, model, cores):
     """Return as many as cores, but for NEST as many as it asks for."""
     needed = math.ceil(int(model.synapses.sum()) / MAX_CONNECTIONS_PER_THREAD)
+    # A multiple of the cores, so that each has as many threads.
     return cores if rival.ours or needed <= cores else cores * math.ceil(needed / cores)
 
 

@@ -72,6 +72,7 @@ def now(state):
 
 def at_every_step(c, last, t, indices, indptr, spikes, x_post, **named):
     c = c * jnp.exp(-1 / TAU)
+    # `last` goes along unused, so that both ways have states alike.
     return plasticity.on_pre(eligible, c, indices, indptr, spikes, x_post=x_post, **named), last, t + 1
 
 
@@ -123,7 +124,9 @@ def problem_of(side, size):
     args = [spikes if i == place else x for i, x in enumerate(problem.args)]
     if side != DECAY:
         return replace(problem, args=tuple(args), varying=place, turning=True, lifetime=UNBOUNDED)
+    # No synapse was visited yet: the last time lies before the first step.
     state = args[0], np.full_like(args[0], -1), np.float32(0)
+    # The events stand two places further back: times are arguments, too.
     carried, kwargs = {0: 0, 1: 1, 2: 2}, {"shape": problem.kwargs["shape"]}
     return replace(problem, args=(*state, *args[1:]), kwargs=kwargs, varying=place + 2, carried=carried)
 

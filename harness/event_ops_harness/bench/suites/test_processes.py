@@ -21,6 +21,7 @@ ONE = "1 process"
 PROCESSES = {ONE: 1, "2 processes": 2}
 SCALES = (1.0,)
 STRETCHES, INTERVALS = 4, 20
+# One thread in XLA's pool, too, since the processes share the cores.
 ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "PJRT_NPROC": "1", "JAX_PLATFORMS": "cpu"}
 MEMBERS = {"2 devices": (2, 1), "2 processes": (2, 2), "4 processes": (4, 4)}
 BYTES = (64, 1024, 16_384, 262_144)

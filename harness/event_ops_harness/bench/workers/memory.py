@@ -124,7 +124,9 @@ def resident() -> dict[str, int]:
     lines = Path("/proc/self/status").read_text().splitlines()
     status = {name: words for name, _, words in (line.partition(":") for line in lines)}
     return {
-        name: int(status[field].split()[0]) << 10 for name, field in (("now", "VmRSS"), ("peak", "VmHWM"))
+        # The system counts in units of 1024 bytes.
+        name: int(status[field].split()[0]) << 10
+        for name, field in (("now", "VmRSS"), ("peak", "VmHWM"))
     }
 
 

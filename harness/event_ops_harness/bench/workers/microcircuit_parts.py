@@ -30,6 +30,7 @@ from event_ops_harness.networks.microcircuit.rows import SLOTS
 from event_ops_harness.networks.rivals.ours import build_microcircuit
 from event_ops_harness.networks.shared.worker import counting, counting_scan, timed
 
+# Few enough that no part takes 4 s in all, at which its uint32 of nanoseconds begins anew.
 STEPS = 1000
 SAMPLED = 20  # of so many steps one is looked at for what its delivery moves
 

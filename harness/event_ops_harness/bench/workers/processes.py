@@ -30,6 +30,7 @@ def exchanged(devices: int, x: jax.Array) -> jax.Array:
     """Exchange messages, each of which depends on the exchange before it."""
 
     def step(x: jax.Array, _: None) -> tuple[jax.Array, None]:
+        # Divided, so that nothing overflows; + 1, so that each exchange has other numbers.
         return jax.lax.all_gather(x, AXIS).sum(axis=0, dtype=x.dtype) // devices + 1, None
 
     return jax.lax.scan(step, x, length=AT_ONCE)[0]

@@ -82,7 +82,7 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
 def membranes(model: HpcBenchmark) -> Callable[..., tuple[jax.Array, ...]]:
     """Return a step of V_m, current, rise and refractory, of which it returns the new ones and the spikes."""
     # P is triangular: rise drives the current, and the current V.
-    P, held = model.propagator().astype(np.float32), round(model.t_ref / model.dt)
+    P, refractory_steps = model.propagator().astype(np.float32), round(model.t_ref / model.dt)
 
     def move(
         V: jax.Array, current: jax.Array, rise: jax.Array, refractory: jax.Array
@@ -91,7 +91,7 @@ def membranes(model: HpcBenchmark) -> Callable[..., tuple[jax.Array, ...]]:
         V = jnp.where(free, P[0, 0] * V + P[0, 1] * current + P[0, 2] * rise, V)
         current, rise = P[1, 1] * current + P[1, 2] * rise, P[2, 2] * rise
         spikes = free & (model.V_th <= V)
-        refractory = jnp.where(spikes, held, jnp.maximum(refractory - 1, 0))
+        refractory = jnp.where(spikes, refractory_steps, jnp.maximum(refractory - 1, 0))
         return jnp.where(spikes, model.V_reset, V), current, rise, refractory, spikes
 
     return move
@@ -130,6 +130,7 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
             sent = arrivals(now, *wires, initial=sent)
         rise = rise + jump * outside(step=state.t, initial=arrived)
         x_pre, x_post = x_pre + spikes.astype(x_pre.dtype), x_post + back.astype(x_post.dtype)
+        # The slot that was read above is free: it comes up again after the delay.
         arriving, fired = arriving.at[slot].set(sent), fired.at[slot].set(pack(spikes))
         membrane = V_m, current, rise, refractory
         return State(*membrane, arriving, fired, x_pre, x_post, w, state.t + 1), Spikes(*compact(spikes))

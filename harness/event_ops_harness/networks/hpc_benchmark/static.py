@@ -126,6 +126,7 @@ def interval_of(
             *membrane, t = carry
             arrived = arrivals(sent[None], *synapses)
             V_m, current, rise, refractory, spikes = move(*membrane)
+            # By the number of the block's first neuron the input is that of one device.
             rise = rise + jump * outside(step=t, initial=arrived, first=blocks.first)
             return (V_m, current, rise, refractory, t + 1), compact(spikes)
 

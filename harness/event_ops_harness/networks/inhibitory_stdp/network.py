@@ -148,6 +148,7 @@ def catalog_step(
         return jnp.where(excitatory & (t >= onset), jnp.float32(model.learning_rate), 0)
 
     def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
+        # The spikes are those of the step before, and so is the learning rate.
         post = {"x_pre": state.x, "eta_post": eta(state.t - 1)}
         w = plasticity.on_post(inhibitory_post, state.w, *synapses.columns, state.spikes, **post, **limits)
         V_m, refractory, g_ex, g_in, spikes = lif_step(*state[:4])

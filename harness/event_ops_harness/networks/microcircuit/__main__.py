@@ -67,6 +67,7 @@ def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale, drive=options.drive)
     mesh = mesh_of_options(options, model.neurons)
     placement = ONE_DEVICE if mesh is None else Blocks(model.neurons, mesh)
+    # Synapses that are drawn anew are delivered by a kernel of this network.
     delivered = {"compact_event_arrivals": "read_slot"} if options.procedural else {}
     # Before anything is built, since this says what cannot run.
     ran_on = explanations([delivered.get(name, name) for name in network.OPERATORS], options.backend)

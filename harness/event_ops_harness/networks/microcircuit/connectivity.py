@@ -37,6 +37,7 @@ RECURRENT, THALAMIC, BACKGROUND, PULSE = range(4)
 
 def key_of(seed: int, stream: int) -> int:
     """Return the key of a stream of random numbers, from the seed of the simulation."""
+    # Philox takes words of 32 bits.
     x, y = (np.array([word], np.uint32) for word in (seed & 0xFFFFFFFF, stream))
     return int(philox2x32(x, y, np.array([0], np.uint32))[0][0])
 
@@ -178,6 +179,7 @@ def out_degrees(key: int, sources: np.ndarray, synapses: np.ndarray) -> np.ndarr
     def count(projection: tuple[int, int]) -> None:
         target, source = projection
         counts = np.zeros(sources[source], np.int32)
+        # Each projection is a stream of random numbers: see `rows.py`.
         number = target * sources.size + source
         count_sources(np.uint64(key), number, synapses[projection], counts)
         degrees[first[source] : first[source + 1], target] = counts

@@ -85,25 +85,25 @@ def deliver_rows(
     high = low + y.shape[1]
     rows = np.flatnonzero(spikes)
     places = places_of(degrees, rows, starts, sizes, low, high)
-    room, kept = places[rows.size], np.empty(rows.size, np.int64)
+    room, counts = places[rows.size], np.empty(rows.size, np.int64)
     targets, steps = np.empty(room, np.int32), np.empty(room, np.uint8)
     codes = np.empty(room, np.int16)
     if room < MIN_PARALLEL:
         for i in range(rows.size):
             begin, end = places[i], places[i + 1]
-            kept[i] = draw_row(
+            counts[i] = draw_row(
                 word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
                 targets[begin:end], steps[begin:end], codes[begin:end],
             )  # fmt: skip
     else:
         for i in prange(rows.size):
             begin, end = places[i], places[i + 1]
-            kept[i] = draw_row(
+            counts[i] = draw_row(
                 word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
                 targets[begin:end], steps[begin:end], codes[begin:end],
             )  # fmt: skip
     for i in range(rows.size):
-        for e in range(places[i], places[i] + kept[i]):
+        for e in range(places[i], places[i] + counts[i]):
             y[(now + steps[e]) % slots, targets[e]] += np.float32(codes[e]) * scale[()]
 
 

@@ -186,7 +186,7 @@ def draw_row(
     Returns how many they are. The row has degrees[row, p] synapses onto population p; means and sds, by its
     own population and p, are in units of a weight's code.
     """
-    e, kept, source = np.uint64(0), 0, populations[row]
+    e, drawn, source = np.uint64(0), 0, populations[row]
     table = tables[source]
     for p in range(starts.size):
         degree, start, size = np.int64(degrees[row, p]), np.int64(starts[p]), np.int64(sizes[p])
@@ -201,12 +201,12 @@ def draw_row(
             for k in range(degree):
                 target = target_of(aims[k], start, size)
                 if low <= target < high:
-                    targets[kept] = target - low
-                    steps[kept] = chosen(table, np.uint32(0), words[k], DELAY_BITS)
-                    codes[kept] = np.rint(mean + sd * deviates[skipped + k])
-                    kept += 1
+                    targets[drawn] = target - low
+                    steps[drawn] = chosen(table, np.uint32(0), words[k], DELAY_BITS)
+                    codes[drawn] = np.rint(mean + sd * deviates[skipped + k])
+                    drawn += 1
         e += np.uint64(degree)
-    return kept
+    return drawn
 
 
 @outer

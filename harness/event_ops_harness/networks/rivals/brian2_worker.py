@@ -132,6 +132,7 @@ def standalone(request: dict[str, Any], folder: str) -> tuple[Network, Callable[
     """Return the network as a program of C++, compiled, and a function that runs it once."""
     if request["threads"] > 1:
         brian2.prefs.devices.cpp_standalone.openmp_threads = request["threads"]
+    # Built below by hand: otherwise a run would compile again.
     brian2.set_device("cpp_standalone", directory=folder, build_on_run=False)
     network, duration = built(request)
     network.run(duration)

@@ -62,6 +62,7 @@ class Program:
         options = parser.parse_args(arguments)
         self.check(parser, options)
         try:
+            # With a coordinator this is one of the processes already.
             if options.processes and options.coordinator is None:
                 return start(self.name, arguments, options.processes)
             self.run(options)

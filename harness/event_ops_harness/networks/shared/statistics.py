@@ -16,6 +16,7 @@ def interval_cvs(times: np.ndarray, ids: np.ndarray, neurons: int, min_intervals
     intervals, owners = np.diff(times)[same], ids[1:][same]
     counts = np.bincount(owners, minlength=neurons)
     enough = counts >= max(1, min_intervals)
+    # Neurons without intervals get NaN below; here they are not divided by 0.
     counts = np.maximum(counts, 1)
     mean = np.bincount(owners, intervals, minlength=neurons) / counts
     variance = np.bincount(owners, (intervals - mean[owners]) ** 2, minlength=neurons) / counts
