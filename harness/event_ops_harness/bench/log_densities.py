@@ -140,6 +140,7 @@ def differentiable(value_and_gradient: Any) -> Callable[[jax.Array], jax.Array]:
     def value(x):
         return value_and_gradient(x)[0]
 
+    # What the forward pass keeps for the backward one is the gradient itself.
     value.defvjp(value_and_gradient, lambda gradient, ct: (ct * gradient,))
     return value
 

@@ -37,6 +37,7 @@ def stretches(
     """Return, with each kind of launches, the median time of a stretch, and the rate in the last one."""
     figures: dict[str, float] = {}
     for how, options in (("no graph", {}), ("graph", graph_options())):
+        # Programs take the memory of the state that they are given: each begins with its own.
         state = begin()
         program = counting_scan(step, steps, state, wiring, compiler_options=options)
         measured: list[dict[str, float]] = []

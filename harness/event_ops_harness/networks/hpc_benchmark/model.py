@@ -115,6 +115,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
     drawn.sort(axis=1)
     by_target = drawn.ravel().astype(np.int32) + np.int32(sources.start)
     first = np.zeros(neurons + 1, np.int32)
+    # Each target has as many synapses; neurons in front of the targets and behind them have none.
     first[targets.start + 1 :] = inputs * np.minimum(np.arange(1, neurons - targets.start + 1), len(targets))
     places = np.arange(by_target.size, dtype=np.int32)
     shape = neurons, neurons

@@ -139,6 +139,7 @@ def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     all_ends = np.concatenate([[0], np.cumsum(drawn.out_degrees)])
     list(on_threads(lambda rows: count_rows(*rows, *args), slices(all_ends)))
     ends = np.concatenate([[0], np.cumsum(counts)])
+    # The parts lie one behind the other: each begins where the one before it ends.
     return np.stack([ends[part * counts.shape[1] :][: counts.shape[1] + 1] for part in range(len(counts))])
 
 
@@ -165,6 +166,7 @@ def connect(
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
     key, first = np.uint64(drawn.key), int(drawn.first)
     args = ends, key, *drawn[1:-2], first, starts, index_bits(targets), entries, indptr
+    # By the synapses onto all parts together, since a thread draws a row for all of them.
     ranges = slices((ends - ends[:, :1]).sum(axis=0))
     for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *args), ranges), strict=True):
         on_progress(int((ends[:, high] - ends[:, 0]).sum()))

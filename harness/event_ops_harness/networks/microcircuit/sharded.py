@@ -56,7 +56,9 @@ class Blocks(EqualBlocks):
         """Draw the synapses onto each block in the process that has it, with equal room for each block."""
         drawings = [drawn._replace(first=np.array(k * self.size, np.int32)) for k in range(self.devices)]
         whole = np.array([0, self.size], np.int32)
+        # Of all blocks, also those of other processes: all get the room of the largest.
         counts = [int(source_ends(drawing, whole)[-1, -1]) for drawing in drawings]
+        # Devices of one process share its threads.
         split = max(1, numba.get_num_threads() // len(self.here))
         total, done, blocks = sum(counts[k] for k in self.here), 0, []
         for k in self.here:

@@ -38,6 +38,7 @@ def balanced(request: Request) -> tuple[Step, Begin, Any]:
         request.get("fused", False),
     )
     step, _ = network.begin(connectivity, seed, fused=fused)
+    # A new state for each stretch, which takes the memory of the one that it is given.
     return step, lambda: network.begin(connectivity, seed, fused=fused)[1], network.on_device(connectivity)
 
 
