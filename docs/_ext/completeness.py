@@ -31,7 +31,7 @@ def missing(described: Iterable[str]) -> list[str]:
 
 
 def public_names(package: str) -> list[str]:
-    """`package.name` of all that it lists in `__all__`, or imports as itself."""
+    """Return `package.name` of all that a package lists in `__all__`, or imports as itself."""
     module = importlib.import_module(package)
     listed = getattr(module, "__all__", None)
     if listed is None:

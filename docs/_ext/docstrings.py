@@ -14,12 +14,12 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def adapt(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Sphinx's event: change the lines of a docstring in place."""
+    """Change the lines of a docstring in place, at an event of Sphinx."""
     lines[:] = with_source(with_returns(lines))
 
 
 def with_returns(lines: list[str]) -> list[str]:
-    """Values with names are listed as arguments are; a value without is a paragraph."""
+    """List returned values with names as arguments are; make a value without one a paragraph."""
     if "Returns:" not in lines:
         return lines
     start = lines.index("Returns:")
@@ -36,7 +36,7 @@ def with_returns(lines: list[str]) -> list[str]:
 
 
 def with_source(lines: list[str]) -> list[str]:
-    """`Source: ...` up to the next empty line is a field."""
+    """Make a field of `Source: ...`, up to the next empty line."""
     starts = [i for i, line in enumerate(lines) if line.startswith(_SOURCE)]
     if not starts:
         return lines

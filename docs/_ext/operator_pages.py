@@ -40,7 +40,7 @@ def write(folder: Path) -> None:
 
 
 def page(operator: Operator, results: Results) -> str:
-    """MyST Markdown."""
+    """Return the page of an operator, in MyST Markdown."""
     name = operator.name
     sections = [
         f"# {name}",
@@ -64,7 +64,7 @@ def page(operator: Operator, results: Results) -> str:
 
 
 def facts(operator: Operator) -> str:
-    """Dtypes, tags, and whether there are derivatives."""
+    """List dtypes, tags, and the arguments with derivatives."""
     dtypes = ", ".join(f"`{dtype}`" for dtype in operator.dtypes)
     tags = ", ".join(sorted(operator.kernel.tags))
     names = list(inspect.signature(operator.function).parameters)
@@ -102,8 +102,9 @@ def sources(operator: Operator) -> str:
     """List the files of the operator's folder, and of its family."""
     folder = f"{CATALOG}.{operator.name}"
     modules = [f"{folder}.{file.stem}" for file in sorted(path(f"{folder}.op").parent.glob("*.py"))]
-    every = [operator.kernel.reference, *(x for of in operator.kernel.backends.values() for x in of.values())]
-    family = sorted({backend.builder.partition(":")[0] for backend in every} - set(modules))
+    kernel = operator.kernel
+    built = [kernel.reference, *(x for of in kernel.backends.values() for x in of.values())]
+    family = sorted({backend.builder.partition(":")[0] for backend in built} - set(modules))
     modules += family if operator.name in FAMILIES else []
     if operator.name in FAMILIES and path(shared := f"event_ops.cases.{FAMILIES[operator.name]}").exists():
         modules.append(shared)
@@ -126,9 +127,9 @@ def short(module: str) -> str:
     return module.removeprefix("event_ops.").replace(".", "/") + ".py"
 
 
-def index(every: Iterable[Operator]) -> str:
-    """The list of operators by family, each in the first one that one of its tags names."""
-    families = by_family(every)
+def index(all_operators: Iterable[Operator]) -> str:
+    """List the operators by family, each in the first one that a tag of it names."""
+    families = by_family(all_operators)
     sections = ["# Operators", f"{sum(map(len, families.values()))} operators, a page for each."]
     for family, members in families.items():
         rows = [f"- [`{o.name}`]({o.name}.md): {first_sentence(o)}" for o in members]

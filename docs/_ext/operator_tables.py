@@ -39,15 +39,15 @@ def backends(operator: Operator) -> str:
     default = operator.kernel.defaults["cpu"]
     rows = []
     for name in operator.kernel.backend_names:
-        here = {platform: names[name] for platform, names in kernels.items() if name in names}
-        lacks = [f"{x} on {p}" for p, backend in here.items() for x in backend.lacks]
+        by_platform = {platform: names[name] for platform, names in kernels.items() if name in names}
+        lacks = [f"{x} on {p}" for p, backend in by_platform.items() for x in backend.lacks]
         label = f"`{name}`" + (", the default on a CPU" if name == default else "")
-        rows.append([label, ", ".join(here), ", ".join(lacks) or "nothing"])
+        rows.append([label, ", ".join(by_platform), ", ".join(lacks) or "nothing"])
     return markdown_table(["backend", "platforms", "leaves to others"], rows)
 
 
 def conformance(name: str, recorded: tuple[Matrix, Mapping[str, Any]]) -> str:
-    """A row per property, a column per backend; in each square how many cells passed."""
+    """Make a row per property and a column per backend, with the number of cells in each square."""
     lines = {line.backend: line for line in recorded[0].lines if line.operator == name}
     if not lines:
         return f"{_ran(recorded[1])} This operator was not in it yet."
@@ -76,11 +76,11 @@ def _ran(content: Mapping[str, Any]) -> str:
 
 
 def measured(name: str, recorded: tuple[Sequence[Group], Mapping[str, Any]]) -> str:
-    """A row per case: our time, and how many times as long each rival took."""
-    mine = [group for group in recorded[0] if group.operator == name]
-    if not mine:
+    """Make a row per case: our time, and how many times as long each rival took."""
+    of_operator = [group for group in recorded[0] if group.operator == name]
+    if not of_operator:
         return "No benchmark of this operator has been recorded."
-    rows = [[f"`{group.case}`", _ours(group), _others(group)] for group in mine]
+    rows = [[f"`{group.case}`", _ours(group), _others(group)] for group in of_operator]
     ran = machine(recorded[1])
     where = f"`{recorded[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
     guide = "[How to read this](../../how-to/read-benchmarks.md)."
@@ -100,10 +100,10 @@ def _others(group: Group) -> str:
 
 def counted(name: str, recorded: Mapping[str, Any]) -> str:
     """Make a row per case and CUDA backend: the counters of its kernels, executed on a CPU."""
-    mine = [row for row in recorded.get("rows", ()) if row["operator"] == name]
-    if not mine:
+    of_operator = [row for row in recorded.get("rows", ()) if row["operator"] == name]
+    if not of_operator:
         return "No counters of this operator have been recorded."
-    rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in mine]
+    rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in of_operator]
     compilers = ", ".join(f"{package} {version}" for package, version in recorded["compilers"].items())
     ran = f"`{recorded['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
     return "\n\n".join([f"{ran} **Nothing was timed.**", markdown_table(_COUNTERS, rows), _MEANING])

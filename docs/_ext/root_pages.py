@@ -35,7 +35,7 @@ def write_changed(path: Path, text: str) -> None:
 
 
 def linked(text: str) -> str:
-    """`text` with the links between files of the root as links between pages."""
+    """Return text whose links between files of the root are links between pages."""
     for file, page in (PAGES | ELSEWHERE).items():
         text = text.replace(f"]({file})", f"]({page})")
     return text

@@ -25,7 +25,7 @@ _MONOTONIC = time.CLOCK_MONOTONIC
 
 @numba.njit
 def read_clock(x: Any, clocks: Any, part: Any, x_out: Any, clocks_out: Any) -> None:
-    """read[part] += ns since the last reading, which read[0] holds; x goes through in place."""
+    """clocks_out[part] += ns since the last reading, clocks_out[0]; x goes through in place."""
     now = np.empty(2, np.int64)  # seconds and nanoseconds
     _clock_gettime(_MONOTONIC, now.ctypes)
     ns = np.uint32(now[0] * 1_000_000_000 + now[1])  # modulo 2**32: differences hold up to 4 s

@@ -34,9 +34,9 @@ def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] |
     """
     changed = os.environ | (env or {})
     words = ["-c", _ANSWER, f"{__package__}.workers.{worker}", json.dumps(request)]
-    said = run_python(words, {name: value for name, value in changed.items() if value is not None})
+    output = run_python(words, {name: value for name, value in changed.items() if value is not None})
     # Libraries print, too, as Warp does when it starts.
-    answers = [line for line in said.splitlines() if line.startswith("{")]
+    answers = [line for line in output.splitlines() if line.startswith("{")]
     if not answers:
         raise WorkerError("the process ended without a result")
     return json.loads(answers[-1])

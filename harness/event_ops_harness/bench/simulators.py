@@ -48,8 +48,8 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
 
 
 def _info(request: Request, worker: Worker, result: dict[str, Any]) -> dict[str, Any]:
-    versions = {name: said for name, said in worker.versions.items() if isinstance(said, str)}
-    settings = {name: said for name, said in worker.versions.items() if name not in versions}
+    versions = {name: version for name, version in worker.versions.items() if isinstance(version, str)}
+    settings = {name: version for name, version in worker.versions.items() if name not in versions}
     counted = {name: figure for name, figure in result.items() if name != "seconds"}
     return {"threads": request["threads"], **settings, **counted, "versions": versions}
 
@@ -81,8 +81,8 @@ def report(
     # As JSON, since a cache needs arguments that have a hash.
     group = _rates(chosen, json.dumps(task), neurons, python, rounds or in_turns.rounds)
     member = request.node.callspec.params["member"]
-    theirs = [rival.name for rival in rivals if not rival.ours]
-    in_turns.report(group, member, rivals=theirs, info={"neurons": neurons, **info})
+    foreign = [rival.name for rival in rivals if not rival.ours]
+    in_turns.report(group, member, rivals=foreign, info={"neurons": neurons, **info})
 
 
 def parametrize(metafunc: Any, network: str, sizes: dict[str, list[Any]]) -> None:

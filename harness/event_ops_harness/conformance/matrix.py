@@ -24,13 +24,13 @@ OUTPUT: Final = RESULTS / "matrix.json"
 def merged(rows: Path, cells: Path) -> dict[str, Any]:
     """Return the rows of a TOML file with all cells of the folder `cells`, which has a file for each row."""
     declared = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
-    every = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
-    by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in every}
+    named_rows = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
+    by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in named_rows}
     return {
         "command": "nox -s matrix",
         **when(),
         "machine": machine(),
-        "rows": [_row(row, by_row[row["name"]]) for row in every],
+        "rows": [_row(row, by_row[row["name"]]) for row in named_rows],
         "cells": [{"row": name, **cell} for name, checked in by_row.items() for cell in checked],
     }
 
@@ -41,7 +41,7 @@ def _found(file: Path) -> list[dict[str, str]]:
 
 def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:
     """Return a key that does not depend on the order in which processes ended."""
-    backends, properties = [*PREFERENCE["cpu"], *PREFERENCE["gpu"]], [wanted.name for wanted in PROPERTIES]
+    backends, properties = [*PREFERENCE["cpu"], *PREFERENCE["gpu"]], [prop.name for prop in PROPERTIES]
     backend = backends.index(cell["backend"]) if cell["backend"] in backends else len(backends)
     return cell["operator"], backend, properties.index(cell["property"]), cell["case"], cell["dtype"]
 

@@ -93,8 +93,8 @@ def _operators(module: str) -> Sequence[Operator]:
     try:
         listed = getattr(importlib.import_module(module), "OPERATORS", None)
     except Exception as error:
-        said = "".join(traceback.format_exception(error)).rstrip()
-        raise pytest.UsageError(f"--operators: {module} cannot be imported\n{said}") from error
+        trace = "".join(traceback.format_exception(error)).rstrip()
+        raise pytest.UsageError(f"--operators: {module} cannot be imported\n{trace}") from error
     if not isinstance(listed, list | tuple) or not listed:
         raise pytest.UsageError(
             f"--operators: {module} has no OPERATORS; list its operators there: OPERATORS = (Operator(...),)"
@@ -102,14 +102,16 @@ def _operators(module: str) -> Sequence[Operator]:
     return listed
 
 
-def _only(wanted: str, by_module: dict[str, list[tuple[Place, Cell]]]) -> dict[str, list[tuple[Place, Cell]]]:
+def _only(
+    cell_id: str, by_module: dict[str, list[tuple[Place, Cell]]]
+) -> dict[str, list[tuple[Place, Cell]]]:
     """Return the cell with this id; raise UsageError if there is none."""
-    chosen = {name: [pair for pair in pairs if pair[1].id == wanted] for name, pairs in by_module.items()}
+    chosen = {name: [pair for pair in pairs if pair[1].id == cell_id] for name, pairs in by_module.items()}
     if not any(chosen.values()):
         ids = [cell.id for pairs in by_module.values() for _, cell in pairs]
-        near = difflib.get_close_matches(wanted, ids, cutoff=0.4)
+        near = difflib.get_close_matches(cell_id, ids, cutoff=0.4)
         hint = "like it are " + ", ".join(near) if near else "--collect-only -q lists them"
-        raise pytest.UsageError(f"--cell: no cell is called {wanted!r}; {hint}")
+        raise pytest.UsageError(f"--cell: no cell is called {cell_id!r}; {hint}")
     return chosen
 
 

@@ -128,31 +128,31 @@ def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[st
         for operator in operators
         for backend in backends(operator.kernel)
         for case in (*operator.tagged(CONFORMANCE), *large(operator))
-        for wanted in chosen
-        if _is_wanted(operator, backend, case, wanted, profile)
-        for cell in _of_dtypes(operator, backend, case, wanted)
+        for prop in chosen
+        if _is_wanted(operator, backend, case, prop, profile)
+        for cell in _of_dtypes(operator, backend, case, prop)
     ]
 
 
-def _is_wanted(operator: Operator, backend: str, case: Case, wanted: Property, profile: str) -> bool:
-    here = platform()
-    if here not in wanted.platforms or (wanted.backends is not None and backend not in wanted.backends):
+def _is_wanted(operator: Operator, backend: str, case: Case, prop: Property, profile: str) -> bool:
+    checked_on = platform()
+    if checked_on not in prop.platforms or (prop.backends is not None and backend not in prop.backends):
         return False
     is_default = backend == operator.kernel.defaults[registered()]
     if case in large(operator):
-        return wanted.large and is_default and here != EMULATED
+        return prop.large and is_default and checked_on != EMULATED
     if profile == FULL and small(operator, case):
-        return bool(case.differentiable) or wanted.dtype is None
-    return wanted.wants(operator, case) and (is_default or wanted.of_others(operator, case))
+        return bool(case.differentiable) or prop.dtype is None
+    return prop.wants(operator, case) and (is_default or prop.of_others(operator, case))
 
 
-def _of_dtypes(operator: Operator, backend: str, case: Case, wanted: Property) -> Iterator[Cell]:
-    if wanted is not VALUES:
-        dtype = wanted.dtype or operator.dtypes[0]
-        yield Cell(operator, backend, case, dtype, index_dtype_of(dtype), wanted)
+def _of_dtypes(operator: Operator, backend: str, case: Case, prop: Property) -> Iterator[Cell]:
+    if prop is not VALUES:
+        dtype = prop.dtype or operator.dtypes[0]
+        yield Cell(operator, backend, case, dtype, index_dtype_of(dtype), prop)
         return
     for pair in dtype_pairs(operator, backend, case):
-        yield Cell(operator, backend, case, *pair, wanted)
+        yield Cell(operator, backend, case, *pair, prop)
 
 
 def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[str, str]]:
@@ -162,12 +162,12 @@ def dtype_pairs(operator: Operator, backend: str, case: Case) -> Iterator[tuple[
     is a kernel to compile. Later cases take other ways through the kernels, with the same types.
     """
     default = backend == operator.kernel.defaults[registered()]
-    every = small(operator, case) and case in operator.cases[: 2 if default else 1]
+    all_dtypes = small(operator, case) and case in operator.cases[: 2 if default else 1]
     kernel = operator.kernel.backends[registered()][backend]
-    dtypes = operator.dtypes if every else operator.dtypes[:1]
+    dtypes = operator.dtypes if all_dtypes else operator.dtypes[:1]
     able = [dtype for dtype in dtypes if kernel.obstacle(registered(), (dtype,)) is None]
     for dtype in able:
         yield dtype, index_dtype_of(dtype)
     indexed = "indices" in inspect.signature(operator.function).parameters
-    if able and indexed and every and backend != "reference":
+    if able and indexed and all_dtypes and backend != "reference":
         yield able[0], "uint32"

@@ -140,6 +140,8 @@ def shard_map(trial: Trial) -> None:
 def shape(trial: Trial) -> None:
     """Check that jax.eval_shape gives the outputs' shapes and dtypes, without running anything."""
     promised = jax.eval_shape(trial.f, *trial.args)
-    for said, got in zip(jax.tree.leaves(promised), jax.tree.leaves(trial.f(*trial.args)), strict=True):
-        if (said.shape, said.dtype) != (got.shape, got.dtype):
-            raise Mismatch(f"eval_shape says {said.dtype}{said.shape}; the result is {got.dtype}{got.shape}")
+    for spec, result in zip(jax.tree.leaves(promised), jax.tree.leaves(trial.f(*trial.args)), strict=True):
+        if (spec.shape, spec.dtype) != (result.shape, result.dtype):
+            raise Mismatch(
+                f"eval_shape says {spec.dtype}{spec.shape}; the result is {result.dtype}{result.shape}"
+            )

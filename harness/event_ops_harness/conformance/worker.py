@@ -18,8 +18,8 @@ def main(number: str, settings: str, emulation: str) -> None:
     for name, value in json.loads(settings).items():
         if jax.config.values.get(name) != value:
             jax.config.update(name, value)
-    if how := json.loads(emulation):
-        emulate(how)
+    if settings_of_gpu := json.loads(emulation):
+        emulate(settings_of_gpu)
     with socket.socket(fileno=int(number)) as line, line.makefile("rw") as lines:
         for request in lines:
             print(json.dumps(_answer(*json.loads(request))), file=lines, flush=True)

@@ -36,12 +36,16 @@ def cells(*options: str) -> Cells:
 
 def compared(gpu: Cells, emulated: Cells) -> dict[str, Any]:
     """Return how many cells were checked on both, and the cells whose outcomes differ."""
-    ours, theirs = _by_place(emulated), _by_place(gpu)
-    both = [place for place in theirs if place in ours and SKIPPED not in (*theirs[place], *ours[place])]
-    differ = [place for place in both if theirs[place] != ours[place]]
+    on_emulated, on_gpu = _by_place(emulated), _by_place(gpu)
+    both = [
+        place
+        for place in on_gpu
+        if place in on_emulated and SKIPPED not in (*on_gpu[place], *on_emulated[place])
+    ]
+    differ = [place for place in both if on_gpu[place] != on_emulated[place]]
     return {
-        "cells on both": sum(theirs[place].total() for place in both),
-        "passed on both": sum(theirs[place][PASSED] for place in both if place not in differ),
+        "cells on both": sum(on_gpu[place].total() for place in both),
+        "passed on both": sum(on_gpu[place][PASSED] for place in both if place not in differ),
         "differ": ["-".join(place) for place in differ],
     }
 

@@ -80,7 +80,7 @@ def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Wor
     bank = jnp.asarray(np.random.default_rng(1).standard_normal((2, columns), np.float32))
     several = jnp.asarray(np.random.default_rng(2).standard_normal((2, columns, WIDTH), np.float32))
     named = f"{rows}x{columns}-{degree}"
-    made: dict[str, Callable[[], Work]] = {
+    makers: dict[str, Callable[[], Work]] = {
         f"csr_matvec {named}": lambda: looped(partial(event_ops.csr_matvec, *csr, shape=shape), bank),
         f"csr_matmat {named} n={WIDTH}": lambda: looped(
             partial(event_ops.csr_matmat, *csr, shape=shape), several
@@ -93,9 +93,9 @@ def of_shape(rows: int, columns: int, degree: int) -> dict[str, Callable[[], Wor
     if xp is not None:
         A = scipy.csr_matrix(tuple(map(xp.asarray, host_csr)), shape=shape)
         w, W = xp.asarray(np.asarray(bank[0])), xp.asarray(np.asarray(several[0]))
-        made[f"csr_matvec {named}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
-        made[f"csr_matmat {named} n={WIDTH}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ W)
-    return made
+        makers[f"csr_matvec {named}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
+        makers[f"csr_matmat {named} n={WIDTH}, cuSPARSE"] = lambda: repeated(xp, lambda: A @ W)
+    return makers
 
 
 def of_events() -> dict[str, Callable[[], Work]]:
@@ -103,18 +103,18 @@ def of_events() -> dict[str, Callable[[], Work]]:
     host_csr, shape = matrix(NEURONS, NEURONS, DEGREE), (NEURONS, NEURONS)
     csr = tuple(map(jnp.asarray, host_csr))
     product = partial(event_ops.csr_event_matvec, *csr, shape=shape, transpose=True)
-    rng, made = np.random.default_rng(1), {}
+    rng, makers = np.random.default_rng(1), {}
     for rate in ACTIVE:
         bank, name = jnp.asarray(rng.random((16, NEURONS)) < rate), f"csr_event_matvec at {rate:.1%}"
-        made[name] = partial(looped, product, bank)
-        made[f"{name}, deterministic"] = partial(looped, partial(product, deterministic=True), bank)
-        made[f"{name}, BrainEvent"] = lambda bank=bank: looped(event_rival(host_csr, NEURONS), bank)
+        makers[name] = partial(looped, product, bank)
+        makers[f"{name}, deterministic"] = partial(looped, partial(product, deterministic=True), bank)
+        makers[f"{name}, BrainEvent"] = lambda bank=bank: looped(event_rival(host_csr, NEURONS), bank)
     xp, scipy = cupy()
     if xp is not None:
         A = scipy.csr_matrix(tuple(map(xp.asarray, host_csr)), shape=shape).T.tocsr()
         w = xp.ones(NEURONS, xp.float32)
-        made["full product, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
-    return made
+        makers["full product, cuSPARSE"] = lambda: repeated(xp, lambda: A @ w)
+    return makers
 
 
 def of_scatter() -> dict[str, Callable[[], Work]]:
@@ -123,15 +123,15 @@ def of_scatter() -> dict[str, Callable[[], Work]]:
     places = jnp.asarray(rng.integers(0, 1_000_000, 10_000_000, np.int32))
     bank = jnp.asarray(rng.standard_normal((2, places.size), np.float32))
     target, name = jnp.zeros(1_000_000, jnp.float32), "scatter_add 10M into 1M"
-    made: dict[str, Callable[[], Work]] = {
+    makers: dict[str, Callable[[], Work]] = {
         name: lambda: looped(lambda u: event_ops.scatter_add(target, places, u), bank),
         f"{name}, XLA": lambda: looped(lambda u: target.at[places].add(u), bank),
     }
     xp, _ = cupy()
     if xp is not None:
         at, total, ones = xp.asarray(np.asarray(places)), xp.zeros(target.size, xp.float32), xp.float32(1)
-        made[f"{name}, CuPy"] = lambda: repeated(xp, lambda: xp.add.at(total, at, ones))
-    return made
+        makers[f"{name}, CuPy"] = lambda: repeated(xp, lambda: xp.add.at(total, at, ones))
+    return makers
 
 
 def in_us(name: str) -> str:
@@ -139,9 +139,9 @@ def in_us(name: str) -> str:
     return f"{name} us" if ", " in name else f"{name}, us"
 
 
-def busy(made: dict[str, Callable[[], Work]]) -> dict[str, Any]:
+def busy(makers: dict[str, Callable[[], Work]]) -> dict[str, Any]:
     """Return microseconds of the GPU for one call of each; in place of one that fails, why."""
-    works, failed = able(made)
+    works, failed = able(makers)
     figures: dict[str, Any] = {in_us(name): why for name, why in failed.items()}
     for name, kernels in zip(works, recorded(list(works.values())), strict=True):
         figures[in_us(name)] = sum(kernel.us for kernel in kernels.values()) / CALLS

@@ -220,8 +220,8 @@ def _curve(
         (across.at(size), up.at(sizes[size].us), f"{name}, {count(size)}: {duration(sizes[size].us)}")
         for size in sorted(sizes)
     ]
-    told = sizes[max(sizes)].more
-    exponent, error = number(told, "exponent"), number(told, "error")
+    facts = sizes[max(sizes)].more
+    exponent, error = number(facts, "exponent"), number(facts, "error")
     words = "" if exponent is None else f"exponent {exponent:.2f}"
     words += f" ± {error:.2f}" if words and error is not None else ""
     return {"name": name, "exponent": words, "kind": kind, "shape": shape, "points": points}

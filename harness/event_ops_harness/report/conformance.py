@@ -140,9 +140,9 @@ def _environments(
 ) -> list[dict[str, Any]]:
     """Return each row of the matrix as words, with its cells counted."""
     counts = Counter((cell.get("row"), cell.get("status")) for cell in cells)
-    told = ("name", "python", "jax", "platform", "status", "reason")
+    keys = ("name", "python", "jax", "platform", "status", "reason")
     return [
-        {key: str(row.get(key) or "") for key in told}
+        {key: str(row.get(key) or "") for key in keys}
         | {"cells": [counts[row.get("name"), status] for status in (PASSED, FAILED, SKIPPED)]}
         for row in rows
     ]

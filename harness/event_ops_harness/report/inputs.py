@@ -62,10 +62,10 @@ def _content(path: Path) -> Mapping[str, Any] | str:
         content = json.loads(path.read_text())
     except ValueError as error:
         return f"is not JSON: {error}"
-    wanted = _LISTS.get(benchmark(path.stem), ("benchmarks",))
+    lists = _LISTS.get(benchmark(path.stem), ("benchmarks",))
     if not isinstance(content, dict):
-        return f"holds a {type(content).__name__}; expected an object with {' and '.join(wanted)}"
-    for key in wanted:
+        return f"holds a {type(content).__name__}; expected an object with {' and '.join(lists)}"
+    for key in lists:
         value = content.get(key)
         items = list(value.values()) if isinstance(value, dict) else value
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -87,8 +87,8 @@ def environment(inputs: Inputs) -> dict[str, Any]:
 
 def machine(content: Mapping[str, Any]) -> dict[str, str]:
     """Return the machine and the versions that a file names; details of a plain run are left out."""
-    told = content.get("machine_info", content.get("machine"))
-    facts = dict(told) if isinstance(told, dict) else {}
+    recorded = content.get("machine_info", content.get("machine"))
+    facts = dict(recorded) if isinstance(recorded, dict) else {}
     if "device" in content:
         facts["device"] = content["device"]
     return {key: str(value) for key, value in facts.items() if not isinstance(value, dict | list)}
@@ -99,7 +99,7 @@ def _source(name: str, content: Mapping[str, Any], common: Mapping[str, str]) ->
     specs = machine(content)
     differs = ", ".join(f"{key} {value}" for key, value in specs.items() if common[key] != value)
     date = str(content.get("datetime", content.get("date", "")))[: len("2026-01-31")]
-    told = content.get("commit_info") or {"id": content.get("commit")}
-    commit = str(told.get("id") or "")[:7] + (", with changes" if told.get("dirty") else "")
+    commit_info = content.get("commit_info") or {"id": content.get("commit")}
+    commit = str(commit_info.get("id") or "")[:7] + (", with changes" if commit_info.get("dirty") else "")
     command = str(content.get("command", ""))
     return {"name": f"{name}.json", "command": command, "date": date, "commit": commit, "differs": differs}

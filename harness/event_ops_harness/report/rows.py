@@ -134,13 +134,13 @@ def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]
     for entry in entries:
         name, param = str(entry.get("name")), str(entry.get("param"))
         function = name.removesuffix(f"[{param}]")
-        stats, told = entry.get("stats") or {}, entry.get("extra_info") or {}
+        stats, extra = entry.get("stats") or {}, entry.get("extra_info") or {}
         median = positive(stats, "median")
         if median is not None:
             members = by_group.setdefault(str(entry.get("group") or function), [])
             quartiles = [stats[key] * 1e6 for key in ("q1", "q3") if positive(stats, key)]
-            more = {"quartiles_us": quartiles, "rounds": stats.get("rounds"), **told}
-            ours = bool(told.get("ours", not members))
+            more = {"quartiles_us": quartiles, "rounds": stats.get("rounds"), **extra}
+            ours = bool(extra.get("ours", not members))
             members.append(Timing(name if name == function else param, median * 1e6, ours, more))
     return by_group
 
@@ -151,9 +151,9 @@ def _of_steps(steps: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Timing]]
     for figures in (step.get("found") or {} for step in steps.values()):
         # Ours come first, since ratios of a group refer to its first member.
         for key in sorted(figures, key=lambda key: not key.endswith(", us")):
-            said, us = re.fullmatch(r"(.+), (?:([^,]+) )?us", key), positive(figures, key)
-            if said and us is not None and (not said[2] or said[1] in by_group):
-                group, name = said[1], said[2] or "ours"
+            match, us = re.fullmatch(r"(.+), (?:([^,]+) )?us", key), positive(figures, key)
+            if match and us is not None and (not match[2] or match[1] in by_group):
+                group, name = match[1], match[2] or "ours"
                 more = {"operator": group.partition(" ")[0], "share": figures.get(f"{group}, share")}
                 by_group.setdefault(group, []).append(Timing(name, us, name in _OURS_ON_GPU, more))
     return by_group

@@ -26,20 +26,20 @@ def groups_of(files: Files) -> list[Group]:
 def section(name: str, files: Files, ids: Ids) -> dict[str, Any]:
     """Make the section of one benchmark; `wide` charts stand in two columns, `small` ones in three."""
     title, lead = TEXTS.get(name, (name.replace("_", " ").capitalize(), ""))
-    every = groups_of(files)
-    groups = rows.compared(every)
-    curves, threads, amounts = charts.scaling(every), charts.efficiencies(every), charts.amounts(every)
-    few = 0 < len(groups) <= FEW and not amounts
-    many = len(groups) > FEW and not (curves or threads or amounts)
+    groups = groups_of(files)
+    compared = rows.compared(groups)
+    curves, threads, amounts = charts.scaling(groups), charts.efficiencies(groups), charts.amounts(groups)
+    few = 0 < len(compared) <= FEW and not amounts
+    many = len(compared) > FEW and not (curves or threads or amounts)
     return {
         "id": ids.new(name),
         "title": title,
         "lead": lead,
         "commands": [str(content["command"]) for content in files.values() if "command" in content],
-        "wide": [*(charts.overview(groups) if many else []), *curves, *threads],
-        "small": charts.bars(groups) if few else amounts,
+        "wide": [*(charts.overview(compared) if many else []), *curves, *threads],
+        "small": charts.bars(compared) if few else amounts,
         "ratios": few,
-        "panels": _panels(name, groups, ids) if many else [],
+        "panels": _panels(name, compared, ids) if many else [],
         "tables": [table for stem, content in files.items() for table in _tables(stem, content, many)],
         "notes": list(dict.fromkeys(note for content in files.values() for note in _notes(content))),
     }
@@ -72,9 +72,9 @@ def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Tabl
         return tables.of_steps(content["steps"])
     if "rows" in content:
         return [tables.table(title, content["rows"])]
-    every = rows.groups(content)
-    gradients, paneled = rows.gradients(every), rows.compared(every) if in_panels else []
-    rest = [group for group in every if group not in gradients and group not in paneled]
+    all_groups = rows.groups(content)
+    gradients, paneled = rows.gradients(all_groups), rows.compared(all_groups) if in_panels else []
+    rest = [group for group in all_groups if group not in gradients and group not in paneled]
     of_members = [tables.by_member(title, rest)] if rest else []
     return [*of_members, *([tables.of_gradients(gradients)] if gradients else [])]
 
@@ -84,8 +84,8 @@ def _notes(content: Mapping[str, Any]) -> list[str]:
     shown, notes = machine(content), list[str]()
     for timing in (timing for group in rows.groups(content) for timing in group.timings):
         versions: Mapping[str, Any] = timing.more.get("versions") or {}
-        told = [f"{key} {value}" for key, value in versions.items() if shown.get(key) != str(value)]
-        notes += [f"{timing.name}: {', '.join(told)}"] if told else []
+        others = [f"{key} {value}" for key, value in versions.items() if shown.get(key) != str(value)]
+        notes += [f"{timing.name}: {', '.join(others)}"] if others else []
     if "rows" in content:
         for key, value in content.items():
             if key not in _ELSEWHERE:

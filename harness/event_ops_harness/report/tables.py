@@ -76,8 +76,8 @@ def by_case(title: str, groups: Sequence[Group]) -> Table:
 
 
 def _case(group: Group) -> dict[str, Any]:
-    told = group.baseline.more.items()
-    more = {k: v for k, v in told if k not in _ELSEWHERE and not isinstance(v, dict | list)}
+    facts = group.baseline.more.items()
+    more = {k: v for k, v in facts if k not in _ELSEWHERE and not isinstance(v, dict | list)}
     rival = group.fastest_rival
     fastest = "" if rival is None else f"{group.written_ratio(rival)} {rival.name}"
     times = {f"{timing.name}, µs": timing.us for timing in group.timings}

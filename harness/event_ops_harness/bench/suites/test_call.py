@@ -76,8 +76,8 @@ MEMBERS = OURS | RIVALS
 @functools.lru_cache(maxsize=1)
 def members_of(way):
     x = jnp.arange(8, dtype=jnp.float32)
-    made = {WAYS[0]: fed_back, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
-    return {name: made(operation, x) for name, operation in MEMBERS.items()}
+    make = {WAYS[0]: fed_back, WAYS[1]: lambda f, x: called(jax.jit(f), x), WAYS[2]: called}[way]
+    return {name: make(operation, x) for name, operation in MEMBERS.items()}
 
 
 def called(operation, x):

@@ -44,10 +44,10 @@ def sizes_of(config):
     """Return the numbers of synapses, in order. Raises UsageError where a line through them says nothing."""
     sizes = options.counts(config, "sizes", SYNAPSES)
     if len(sizes) < 3 or any(n % PER_ROW or n < PER_ROW**2 for n in sizes):
-        said = ",".join(map(str, sizes))
+        listed = ",".join(map(str, sizes))
         least = f"at least three different multiples of {PER_ROW} from {PER_ROW**2} on"
         raise pytest.UsageError(
-            f"--sizes {said}: expected {least}, synapses of a square with {PER_ROW} in a row"
+            f"--sizes {listed}: expected {least}, synapses of a square with {PER_ROW} in a row"
         )
     return tuple(sizes)
 
@@ -109,9 +109,9 @@ def different(answers_by_kind):
     for kind, (answers, *_) in answers_by_kind.items():
         for answer, right in zip(answers, answers_by_kind.get(FIRST, [answers])[0], strict=True):
             for name in KINDS[kind].compared:
-                got, want = answer[f"norm of {name}"], right[f"norm of {name}"]
-                if abs(got - want) > 1e-3 * want:
-                    wrong[kind] = f"its {name} has norm {got:.6g}; that of {FIRST} {want:.6g}"
+                norm, expected = answer[f"norm of {name}"], right[f"norm of {name}"]
+                if abs(norm - expected) > 1e-3 * expected:
+                    wrong[kind] = f"its {name} has norm {norm:.6g}; that of {FIRST} {expected:.6g}"
     return wrong
 
 

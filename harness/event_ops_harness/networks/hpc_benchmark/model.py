@@ -129,7 +129,7 @@ def connect(neurons: int, sources: range, targets: range, inputs: int, rng: np.r
 def drawn_network(model: HpcBenchmark, seed: int) -> tuple[Wires, Wires, Wires]:
     """Return the synapses between excitatory neurons, from them to inhibitory ones, and from these."""
     rng, n = np.random.default_rng(seed), model.neurons
-    ex, inh, every = range(model.excitatory), range(model.excitatory, n), range(n)
+    ex, inh, all_neurons = range(model.excitatory), range(model.excitatory, n), range(n)
     counts = model.excitatory, model.excitatory, model.inhibitory
-    ends = (ex, ex), (ex, inh), (inh, every)
+    ends = (ex, ex), (ex, inh), (inh, all_neurons)
     return tuple(connect(n, *pair, count, rng) for pair, count in zip(ends, counts, strict=True))  # type: ignore

@@ -92,8 +92,8 @@ def connect(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> Synapses:
             f"a block has {blocks.size * model.neurons} synapses; expected at most {MAX_SYNAPSES}, "
             "which int32 can count: use more devices"
         )
-    here = [synapses_onto(model, seed, k * blocks.size, blocks.size) for k in blocks.here]
-    entries, indptr = map(blocks.stacked, zip(*here, strict=True))
+    drawn = [synapses_onto(model, seed, k * blocks.size, blocks.size) for k in blocks.here]
+    entries, indptr = map(blocks.stacked, zip(*drawn, strict=True))
     scale = np.full(model.neurons, model.weight, np.float32)
     scale[model.excitatory :] *= model.g
     return Synapses(entries, indptr, placed(scale, blocks.mesh, P()))

@@ -66,8 +66,8 @@ def statistics_of(
 ) -> dict[str, str]:
     """Return rates, regularity and weights, by the names of their rows."""
     begin = (1 - COUNTED) * seconds
-    how = {"populations": model.populations(recording.recorder.neurons), "between": (begin, seconds)}
-    statistics = learning_statistics(recording.times, recording.ids, weights, **how, dt=model.dt)
+    counted = {"populations": model.populations(recording.recorder.neurons), "between": (begin, seconds)}
+    statistics = learning_statistics(recording.times, recording.ids, weights, **counted, dt=model.dt)
     since = f"since {begin:g} s"
     return {
         "rate, excitatory": f"{statistics['rate_ex']:.2f} Hz {since}; target: {model.rate_target:g} Hz",

@@ -34,9 +34,9 @@ def load_checkpoint(path: Path, model: Microcircuit, seed: int, start: State) ->
     except (OSError, KeyError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{path}: not a checkpoint of this program ({reason})") from error
-    wanted = description(model, seed)
-    if belongs_to != wanted:
-        old, new = json.loads(belongs_to), json.loads(wanted)
+    expected = description(model, seed)
+    if belongs_to != expected:
+        old, new = json.loads(belongs_to), json.loads(expected)
         differing = ", ".join(f"{k} {old.get(k)}, not {new[k]}" for k in new if old.get(k) != new[k])
         raise CheckpointError(f"{path}: a checkpoint of another simulation: {differing}")
     # Lists of spikes are integers, pending currents floats: see `delivery.py`.

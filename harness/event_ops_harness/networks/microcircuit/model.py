@@ -177,7 +177,7 @@ class Microcircuit:
         return lost * recurrent + (lost * background if self.drive == "poisson" else background)
 
     def per_neuron(self, by_population: np.ndarray) -> np.ndarray:
-        """(neurons,), from one value per population."""
+        """Return (neurons,), from one value per population."""
         return np.repeat(by_population, self.sizes)
 
     def steps(self, seconds: float) -> int:

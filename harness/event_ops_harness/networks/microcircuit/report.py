@@ -100,8 +100,8 @@ def draw_raster(axes: Axes, spikes: Spikes, model: Microcircuit) -> None:
     shown = seen.ids % stride == 0
     ids, times = seen.ids[shown], seen.times[shown] * model.dt
     for i, colour in enumerate(COLOURS):
-        mine = population[ids] == i
-        axes.plot(times[mine], ids[mine], ".", ms=2.2, mew=0, color=colour, rasterized=True)
+        of_population = population[ids] == i
+        axes.plot(times[of_population], ids[of_population], ".", ms=2.2, mew=0, color=colour, rasterized=True)
     for label, colour in figures.COLOURS.items():
         axes.plot([], [], ".", ms=10, mew=0, color=colour, label=label)
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, handletextpad=0, borderpad=0)

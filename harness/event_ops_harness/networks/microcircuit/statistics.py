@@ -58,11 +58,11 @@ def count_correlations(spikes: Spikes, first: int, end: int, dt: float) -> np.nd
     per_bin = max(1, round(BIN_MS / dt))
     whole = (spikes.end - spikes.first) // per_bin
     bins = (spikes.times - spikes.first) // per_bin
-    mine = (spikes.ids >= first) & (spikes.ids < end) & (bins < whole)
-    chosen, ids = np.unique(spikes.ids[mine], return_inverse=True)
+    of_population = (spikes.ids >= first) & (spikes.ids < end) & (bins < whole)
+    chosen, ids = np.unique(spikes.ids[of_population], return_inverse=True)
     counted = ids < CORRELATED_NEURONS
     counts = np.zeros((min(chosen.size, CORRELATED_NEURONS), whole))
-    np.add.at(counts, (ids[counted], bins[mine][counted]), 1)
+    np.add.at(counts, (ids[counted], bins[of_population][counted]), 1)
     if len(counts) < 2:
         return np.zeros(0)
     matrix = np.asarray(np.corrcoef(counts))

@@ -84,32 +84,32 @@ def microcircuit(request: dict[str, Any]) -> list[Any]:
     Weights are normal and of one sign, delays normal and of at least one step; a generator sends each neuron
     spikes of its own.
     """
-    told, dt = request["populations"], request["model"]["dt"]
+    populations, dt = request["populations"], request["model"]["dt"]
     groups = [
-        nest.Create("iaf_psc_exp", size, {**told["neuron"], "I_e": I_dc})
-        for size, I_dc in zip(told["sizes"], told["I_dc"], strict=True)
+        nest.Create("iaf_psc_exp", size, {**populations["neuron"], "I_e": I_dc})
+        for size, I_dc in zip(populations["sizes"], populations["I_dc"], strict=True)
     ]
-    for group, mean, sd in zip(groups, told["V_mean"], told["V_sd"], strict=True):
+    for group, mean, sd in zip(groups, populations["V_mean"], populations["V_sd"], strict=True):
         group.V_m = nest.random.normal(mean, sd)
-    for target, row in enumerate(told["synapses"]):
+    for target, row in enumerate(populations["synapses"]):
         for source, synapses in enumerate(row):
             if synapses == 0:
                 continue
-            weight, delay = told["weights"][target][source], told["delays"][source]
+            weight, delay = populations["weights"][target][source], populations["delays"][source]
             bounds = {"min": 0.0, "max": math.inf} if weight > 0 else {"min": -math.inf, "max": 0.0}
-            normal = nest.random.normal(weight, abs(weight) * told["weight_rel_sd"])
-            delays = nest.random.normal(delay, delay * told["delay_rel_sd"])
+            normal = nest.random.normal(weight, abs(weight) * populations["weight_rel_sd"])
+            delays = nest.random.normal(delay, delay * populations["delay_rel_sd"])
             synapse = {
                 "weight": nest.math.redraw(normal, **bounds),
                 "delay": nest.math.redraw(delays, min=0.5 * dt, max=math.inf),
             }
             rule = {"rule": "fixed_total_number", "N": synapses}
             nest.Connect(groups[source], groups[target], rule, synapse)
-    for group, rate in zip(groups, told["external_rates"], strict=True):
+    for group, rate in zip(groups, populations["external_rates"], strict=True):
         if rate > 0:
             generator = nest.Create("poisson_generator", params={"rate": rate})
             # Any delay will do: a Poisson process looks the same later.
-            nest.Connect(generator, group, "all_to_all", {"weight": told["weight_ext"], "delay": 1.5})
+            nest.Connect(generator, group, "all_to_all", {"weight": populations["weight_ext"], "delay": 1.5})
     return groups
 
 

@@ -86,8 +86,8 @@ def main(request: Request) -> None:
 
     def simulate() -> dict[str, float]:
         nonlocal last
-        last, said = timed(run, begin() if repeats else last, wiring)
-        return said | ({"peak_bytes": peak_memory()} if more else {})
+        last, answer = timed(run, begin() if repeats else last, wiring)
+        return answer | ({"peak_bytes": peak_memory()} if more else {})
 
     serve(simulate, **more)
 

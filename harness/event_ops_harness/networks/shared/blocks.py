@@ -116,8 +116,8 @@ class EqualBlocks(OneDevice):
         return jnp.pad(x, widths, mode="edge") if widths else x
 
     def _everywhere(self, x: jax.Array) -> jax.Array:
-        there = isinstance(x.sharding, NamedSharding) and x.sharding.mesh == self.mesh
-        return x if there else placed(x, self.mesh, P())
+        is_placed = isinstance(x.sharding, NamedSharding) and x.sharding.mesh == self.mesh
+        return x if is_placed else placed(x, self.mesh, P())
 
     def around(self, loop: Callable[..., Any]) -> Callable[..., Any]:
         """Run the loop on every device; each records all spikes, and the traces of the first device."""

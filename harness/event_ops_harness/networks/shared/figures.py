@@ -58,8 +58,8 @@ def draw_raster(
     seen = (times >= steps.start) & (times < steps.stop) & (row[ids] >= 0)
     times, ids = times[seen] * dt, ids[seen]
     for name, kind in kinds_of(excitatory).items():
-        mine = kind[ids]
-        axes.plot(times[mine], row[ids[mine]], ".", ms=3, mew=0, color=COLOURS[name], label=name)
+        of_kind = kind[ids]
+        axes.plot(times[of_kind], row[ids[of_kind]], ".", ms=3, mew=0, color=COLOURS[name], label=name)
     axes.set_xlim(steps.start * dt, steps.stop * dt)
     axes.set_ylim(-0.01 * chosen.size, 1.01 * chosen.size)
     axes.set_ylabel("Neuron" + (f" ({chosen.size:,} of {neurons:,})" if chosen.size < neurons else ""))

@@ -34,7 +34,7 @@ def leaky_sum(x: ArrayLike, decay: ArrayLike, *, backend: str | None = None) -> 
 
 
 def reference(**_: Any) -> Callable[..., jax.Array]:
-    """The definition, in pure JAX; derivatives come from it."""
+    """Return the definition, in pure JAX; derivatives come from it."""
 
     def run(x: jax.Array, decay: jax.Array) -> jax.Array:
         def step(y: jax.Array, now: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -48,7 +48,7 @@ def reference(**_: Any) -> Callable[..., jax.Array]:
 
 @njit
 def leaky_sum_kernel(x: Any, decay: Any, y: Any) -> None:
-    """The same in Numba."""
+    """Compute the same in Numba."""
     # Of x's dtype: from a plain 0 Numba would add up in float64.
     total = x.dtype.type(0)
     for t in range(x.size):
