@@ -2,8 +2,8 @@
 
 Each process runs the same benchmark, with the working tree's harness and one revision's libraries. An entry's
 change is the ratio of its medians over processes. It counts as noise unless an interval by ranks (`noise.py`)
-excludes 1: at 5 % for all entries together, or, where so many ask for more processes than there are, unless
-all times of one revision lie below all of the other. The status is 1 if an entry of ours got slower beyond
+excludes 1: at 5 % for all entries together, or, where there are too few processes for that, unless all times
+of one revision lie below all of the other. The status is 1 if an entry of ours got slower beyond
 noise and by more than the tolerance. No absolute time decides. Where BASE's libraries lack what this harness
 needs, there is an error, and the status is 2; with `--own-harness` BASE is measured by its own.
 
@@ -101,7 +101,7 @@ def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(prog="bench --compare", description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("base", metavar="BASE", help="a revision that git knows")
-    add("--turns", type=int, default=3, help="A B B A so often; default: 3")
+    add("--turns", type=int, default=3, help="how often A B B A; default: 3")
     add("--tolerance", type=float, default=0.1, help="how much slower is no failure; default: 0.1")
     add("--own-harness", action="store_true", help="measure BASE by its own harness")
     add("--keep", type=Path, metavar="FOLDER", help="keep a file of each process there")

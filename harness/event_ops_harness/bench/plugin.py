@@ -139,8 +139,8 @@ class InTurns:
                 `Steps`. The first is the one that --benchmark-ratio-fail looks at. The same object in each
                 test of the group.
             member: whose rounds this test reports.
-            rivals: those to the fastest of whom ratios refer; all but the first, by default and where none of
-                them is measured; no ratios where it is empty.
+            rivals: ratios refer to the fastest of them. By default, and where none of them is measured, they
+                are all but the first; where it is empty, there are no ratios.
             rtol: how far values may be from those of the first member, of its largest value; None where they
                 are not to be compared. They are compared before anything is timed.
             info: more for `extra_info`. From "bytes", those that one call must move, follows "share": what

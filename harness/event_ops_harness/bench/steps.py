@@ -36,8 +36,8 @@ class Problem:
     `varying` is the position of the events that differ from step to step, `carried` that of state. Where
     events are `turning`, those of the bank move on by some neurons in each step: so all neurons have a turn,
     as in a simulation, and not only few, whose synapses would stay in a cache. State starts anew after
-    `lifetime` steps. `memory` has the state of those who are timed, who use the same in turns: where large
-    arrays lie decides about a tenth of the time of random accesses.
+    `lifetime` steps. All who are timed use one `memory` for it, in turns: the place of large arrays decides
+    about a tenth of the time of random accesses.
     """
 
     operator: Operator

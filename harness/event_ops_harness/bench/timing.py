@@ -7,9 +7,9 @@ from typing import Any
 
 Work = Callable[[], Any]
 Run = Callable[[int], Any]  # does its work as often as it is told, and returns the last result
-SLOW = 4  # a first step that takes so many budgets counts, and only few more are worth the wait
+SLOW = 4  # a first step of more budgets counts as a round, and only few more are worth the wait
 FEW = 2
-WARM_UP = 8  # so many steps are timed for each before them that is not
+WARM_UP = 8  # a turn begins with a step that is not timed for every eight that are
 PAUSE = 0.1  # s, after a step that fills a turn: memory that it frees slows whoever follows for half of that
 
 
@@ -37,7 +37,7 @@ def times_per_step(
         rounds: how often each rival's turn comes. It begins with a few steps that are not timed, in which
             caches get what the rival needs in place of what the one before it has left.
         budget: seconds for one rival over all rounds; a turn takes as many steps as fill its share.
-        at_least: how many turns a rival gets of which one step outlasts its share; default: all. With 0,
+        at_least: how many turns a rival gets whose single step outlasts its share; default: all. With 0,
             what outlasts the budget is timed once. What outlasts `SLOW` budgets gets at most `FEW` more.
     """
     steps: dict[str, int] = {}

@@ -4,7 +4,7 @@ Measured are cases of all sizes, each at several densities of events. Of two mea
 the nearer one decides, by ratio: rows meet at the geometric mean. But where nothing that was measured lies on
 the other side, or something else is faster there, a row reaches no farther than `REACH` times beyond its own
 sizes. A backend has a row at a size if it beat the documented first one in every case of that size, at every
-density; of several such ones, that with the largest smallest lead.
+density; of several, the one whose smallest lead is the largest.
 """
 
 import dataclasses

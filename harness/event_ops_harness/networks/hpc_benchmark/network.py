@@ -152,8 +152,8 @@ def simulation_of(model: HpcBenchmark, seed: int, seconds: float, backend: str |
 def learned(simulation: Simulation, state: State) -> np.ndarray:
     """Return the weights in pA of the synapses that learn, by source, after the last state.
 
-    They are those that a spike right after it is sent with, as in NEST, which brings a synapse up to date
-    when its source spikes.
+    With these weights a spike right after that state would be sent, as in NEST, which brings a synapse up to
+    date when its source spikes.
     """
     driven = state._replace(V_m=jnp.full_like(state.V_m, DRIVEN_MV))  # all spike that are not refractory
     return np.asarray(jax.jit(lambda state: simulation.step(state, simulation.wiring)[0].w)(driven))

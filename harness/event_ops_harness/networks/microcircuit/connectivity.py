@@ -1,8 +1,8 @@
 """Who projects to whom: a matrix of words with a row for each source and delay, in parts of the targets.
 
 A weight is a code of CODE_BITS bits times the scale of the matrix, 0.036 pA at full scale, so that rounding
-moves a weight by at most 0.0002 of the mean of the excitatory ones, which vary by 0.1 of it. Of more neurons
-than the full model's a code has what their numbers leave of 32 bits.
+moves a weight by at most 0.0002 of the mean of the excitatory ones, which vary by 0.1 of it. With more
+neurons than the full model has, a code has the bits that the number of a target leaves of 32.
 """
 
 import math

@@ -154,8 +154,8 @@ def wait(program: str, children: Sequence[subprocess.Popen[Any]], errors: IO[byt
 def leave_a_processor() -> None:
     """Let XLA's pool have a thread for each processor but one; call it before JAX is used.
 
-    The thread that runs a program is not of the pool. Those that wait for work keep looking for it, and where
-    there is one for each processor, they take turns with the thread that has work.
+    The thread that runs a program is not of the pool, whose threads spin while they wait for work: with one
+    for each processor they would take turns with the thread that has work.
     """
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     os.environ.setdefault("PJRT_NPROC", str(max(1, available - 1)))
