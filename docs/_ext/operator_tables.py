@@ -25,6 +25,7 @@ class Results:
     def read(cls, folder: Path) -> Self:
         """Read a results folder; catalog and counters that cannot be read count as empty."""
         files = read(folder).files
+        # Without a matrix there is nothing to show: a KeyError ends the build.
         matrix_file, measured = files["matrix"], files.get("catalog", {})
         return cls(
             (matrix(matrix_file, Ids()), matrix_file),
@@ -64,6 +65,7 @@ _SIGNS = (
 
 
 def _square(square: Any) -> str:
+    # No line break between the two, however narrow the column.
     return "" if square is None else f"{square.sign}\N{NO-BREAK SPACE}{sum(square.counts.values())}"
 
 

@@ -13,6 +13,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
 }
+# The README is no page of the site: a guide has what this link leads to.
 ELSEWHERE = {"README.md#add-an-operator": "../how-to/add-an-operator.md"}
 
 

@@ -51,6 +51,7 @@ def kept_by(item: pytest.Item) -> Iterator[int]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Note the promises in the properties of reports, which cross process boundaries; marks do not."""
     for item in items:
+        # Each once, also where a module and a test have the same mark.
         item.user_properties += [(_PROMISE, number) for number in dict.fromkeys(kept_by(item))]
 
 

@@ -50,6 +50,7 @@ def environment(tree: Path, harness: Path) -> dict[str, str]:
     """Return the environment in which Python imports the libraries from `tree`, and this harness."""
     paths = [*(str(tree / folder) for folder in LIBRARIES.values()), str(harness)]
     before = os.environ.get("PYTHONPATH", "")
+    # In front, so that they come before installed distributions.
     return os.environ | {
         "PYTHONPATH": os.pathsep.join([*paths, *before.split(os.pathsep)] if before else paths)
     }

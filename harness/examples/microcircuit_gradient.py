@@ -67,6 +67,7 @@ def rate_of(model: Microcircuit, wiring: Wiring, population: int, steps: int) ->
             state, spikes = step(state, driven)
             return state, spikes[members].mean()
 
+        # Spikes that have derivatives are numbers, which are kept as floats until they arrive.
         start = initial_state(model, 1, nothing_pending(model.neurons))._replace(V_m=V_m)
         per_step = jax.lax.scan(body, start, length=steps)[1]
         return per_step.mean() / (model.dt * 1e-3)
