@@ -56,6 +56,7 @@ def report(
     members, rivals = members_of(operator, case, backends), rivals_of(operator.name)
     if member not in members:
         pytest.skip(f"{member} does not compute this")
+    # The reference counts as a rival, unless it is the default backend.
     info["ours"] = member == backends[0] or member not in (*rivals, REFERENCE)
     info |= {"operator": operator.name, "per": problem_of(operator, case).per, **ideal_of(operator, case)}
     # Two members may be off by the tolerance, each to its side.

@@ -55,6 +55,7 @@ def oracle(trial: Trial, change: Callable[[Any], Any] = lambda x: x) -> Any:
         return operator.oracle(*arrays, **trial.kwargs)
     with jax.enable_x64(True):
         wide = [jnp.asarray(x.astype(_WIDER.get(x.dtype.kind, x.dtype))) for x in arrays]
+        # A kernel that is checked without an operator is told its outputs, which get wide, too.
         outs = trial.kwargs.get("outs")
         kwargs = trial.kwargs if outs is None else trial.kwargs | {"outs": jax.tree.map(_wide, outs)}
         return jax.tree.map(np.asarray, operator.function(*wide, backend="reference", **kwargs))

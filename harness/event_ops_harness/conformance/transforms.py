@@ -30,6 +30,7 @@ def variants(x: Any) -> Any:
 def movable(trial: Trial) -> list[int]:
     """Return the positions of the arguments that may be batched."""
     names = list(inspect.signature(trial.operator.function).parameters)
+    # A function of *arrays names fewer arguments than it takes.
     names += [""] * len(trial.args)
     return [i for i in range(len(trial.args)) if names[i] not in FIXED]
 

@@ -31,6 +31,7 @@ def short(value: float) -> str:
 
 def ratio(value: float) -> str:
     """Write `value` as a factor, to two significant digits."""
+    # From each bound on, the format below it would round to a third digit.
     if value >= 9.95:
         return f"{value:,.0f}×"
     return f"{value:.1f}×" if value >= 0.995 else f"{value:.2f}×" if value >= 0.0995 else f"{value:.2g}×"
@@ -50,6 +51,7 @@ def percent(value: float) -> str:
 
 def duration(us: float) -> str:
     """Write microseconds in the unit that leaves one to three digits before the point."""
+    # A hair below one unit is written as 1 of it, not as 1000 of the unit below.
     factor, unit = next(((f, u) for f, u in _UNITS if us >= f * 0.9995), _UNITS[-1])
     return f"{short(us / factor)} {unit}"
 

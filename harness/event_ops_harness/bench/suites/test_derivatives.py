@@ -49,6 +49,7 @@ def work(name):
         differentiable=True,
     )
     tangents = [jnp.asarray(rng.normal(size=ins[i].shape)) for i in floats]
+    # Weights, since the gradient of a plain sum would not show entries that change places.
     weights = [jnp.asarray(rng.normal(size=y.shape)) for y in jax.tree.leaves(jax.eval_shape(kernel, *ins))]
 
     def loss(function, *ins):

@@ -110,6 +110,7 @@ def different(answers_by_kind):
         for answer, right in zip(answers, answers_by_kind.get(FIRST, [answers])[0], strict=True):
             for name in KINDS[kind].compared:
                 norm, expected = answer[f"norm of {name}"], right[f"norm of {name}"]
+                # In float32, and in any order of the sums.
                 if abs(norm - expected) > 1e-3 * expected:
                     wrong[kind] = f"its {name} has norm {norm:.6g}; that of {FIRST} {expected:.6g}"
     return wrong

@@ -94,6 +94,7 @@ def drawing_of(
     if total > MAX_SYNAPSES:
         raise ModelError(f"{total} synapses are more than int32 indices can count")
     means = np.ascontiguousarray(weights.T)
+    # Deviates are bounded, so that no weight exceeds the largest code.
     largest = np.abs(means).max() * (1 + LARGEST_DEVIATE * model.weight_rel_sd)
     bits = min(CODE_BITS, WORD_BITS - index_bits(model.neurons))
     scale = np.float32(largest / (2 ** (bits - 1) - 1))

@@ -51,6 +51,7 @@ def delay_counts(mean: float, sd: float) -> list[int]:
     edges = [-math.inf, *(k + 0.5 for k in range(SLOTS))]
     below = [0.5 * (1 + math.erf((edge - mean) / (sd * math.sqrt(2)))) for edge in edges]
     first, last = below[1], below[-1]
+    # Ends are rounded, not counts: so these add up to 2**32.
     thresholds = [0, *(round((b - first) / (last - first) * 2**32) for b in below[1:])]
     return [high - low for low, high in pairwise(thresholds)]
 
@@ -107,6 +108,7 @@ def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
     firsts, seconds = np.empty(pairs, np.uint32), np.empty(pairs, np.uint32)
     words_into(key, row, NORMALS + pair, firsts, seconds)
     for j in range(pairs):
+        # One more, since 0 has no logarithm.
         word = bits(np.float64(np.int64(firsts[j]) + 1))
         # The exponent with that of the rounding number, so that no integer is converted.
         exponent = number((word >> 52) + _ZERO_EXPONENT) - _ROUND
