@@ -5,14 +5,14 @@ import importlib.util
 import os
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import jax
 import pytest
+
+pytest_plugins = ["tiers", "budget"]  # of ci/tools
 
 # What JAX would promote or broadcast silently is an error in tests.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -67,91 +67,11 @@ def forget_what_nobody_read(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def values_of(case: Any) -> set[Any]:
-    """Return the parameters of a case and what they are, by identity; as one what is parametrized as one."""
-    left = dict(case.callspec.params)
-    found = set()
-    for mark in case.iter_markers("parametrize"):
-        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
-        found.add(tuple((name, id(left.pop(name.strip()))) for name in names))
-    return found | {(name, id(value)) for name, value in left.items()}
-
-
-def each_value_once(cases: list[Any]) -> list[Any]:
-    """Return so few cases of a test that each value of each parameter is in one of them, in turns."""
-    left = {case: values_of(case) for case in cases}
-    shown: Counter[Any] = Counter()
-    chosen = []
-    if all(len(values) == 1 for values in left.values()):
-        return cases  # one parameter of thousands of values
-    while left := {case: values for case, values in left.items() if values - shown.keys()}:
-        chosen.append(min(left, key=lambda case: sum(shown[value] for value in left[case])))
-        shown.update(left[chosen[-1]])
-    return chosen
-
-
-def is_part(name: str, case_id: str) -> bool:
-    """Return whether a name is one or more parts of a case's id."""
-    return f"-{name}-" in f"-{case_id}-"
-
-
-def slow_parts(case: Any) -> list[str]:
-    """Return what a test's marks `slow_cases` name."""
-    return [name for mark in case.iter_markers("slow_cases") for name in mark.args]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pycollect_makeitem(collector: Any) -> Generator[None, Any, Any]:
-    """Refuse a test whose mark `slow_cases` has a name that is part of no case's id.
-
-    Here a test has all of its cases, whichever of them a command asks for.
-    """
-    cases = yield
-    if isinstance(cases, list) and cases:
-        ids = [case.callspec.id for case in cases if hasattr(case, "callspec")]
-        lost = [name for name in slow_parts(cases[0]) if not any(is_part(name, case_id) for case_id in ids)]
-        if lost:
-            raise collector.CollectError(
-                f"{cases[0].nodeid.partition('[')[0]}: slow_cases names {lost}; expected parts of {ids}"
-            )
-    return cases
-
-
-@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Mark as slow what `slow_cases` names, and, of tests with several parameters, what only combines
-    values that other cases have.
-    """
-    tests = defaultdict(list)
-    for item in items:
-        if any(is_part(name, item.callspec.id) for name in slow_parts(item)):
-            item.add_marker("slow")
-        marks = {mark.name for mark in item.iter_markers()}
-        if hasattr(item, "callspec") and not marks & {"slow", "promise"}:
-            tests[item.nodeid.partition("[")[0]].append(item)
-    for cases in tests.values():
-        for case in {*cases} - {*each_value_once(cases)}:
-            case.add_marker("slow")
-
-
 def pytest_collection_finish() -> None:
     """Spare what is imported and collected from garbage collection: tracing sets it off all the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say what was skipped and why, in a line for each reason."""
-    reasons = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
-    if reasons:
-        terminalreporter.section("skipped")
-    for reason, count in reasons.most_common():
-        terminalreporter.line(f"{count:5} {reason.removeprefix('Skipped: ').splitlines()[0]}")
-    sessions = {"slow": "slow", "promise": "promises"}
-    for mark, session in sessions.items():
-        if f"not {mark}" in config.option.markexpr:
-            terminalreporter.line(f"Left out: what is marked {mark}, which `nox -s {session}` runs.")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import nox
@@ -30,7 +31,7 @@ nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs on one
 nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
-QUICK = "not slow and not promise"
+TIERS = tomllib.loads((ROOT / "ci" / "tiers.toml").read_text(encoding="utf-8"))["sessions"]
 CELLS = ROOT / ".nox" / "cells"  # what each row of the matrix found
 
 
@@ -54,8 +55,14 @@ def plasticity(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests under the Python that nox runs on, but neither long ones nor `promises`: some minutes."""
-    marked(session, QUICK)
+    """Run the quick tests under the Python that nox runs on; at the end it says what is left out."""
+    marked(session, TIERS["tests"], "--budget", "tests")
+
+
+@nox.session(default=False)
+def thorough(session: nox.Session) -> None:
+    """Run all tests but slow ones, as CI does for every push: emulated GPU, processes, promises, too."""
+    marked(session, TIERS["thorough"], "--budget", "thorough")
 
 
 @nox.session(default=False)
@@ -68,19 +75,19 @@ def operator(session: nox.Session) -> None:
 @nox.session(default=False, python=SUPPORTED)
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
-    marked(session, QUICK)
+    marked(session, TIERS["thorough"])
 
 
 @nox.session(default=False)
 def promises(session: nox.Session) -> None:
     """Run the quick forms of what keeps the promises of SECURITY.md; `reliability` has the long ones."""
-    marked(session, "promise and not slow")
+    marked(session, TIERS["promises"])
 
 
 @nox.session(default=False)
 def slow(session: nox.Session) -> None:
     """Run the tests that take long: all properties of all operators, training, benchmarks, a browser."""
-    marked(session, "slow")
+    marked(session, TIERS["slow"])
 
 
 @nox.session(default=False, python=SUPPORTED[1])  # the oldest that BrainEvent supports
@@ -149,7 +156,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none")
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    named = ("lint", "types", "tests", "docs", "slow", "reliability", "coverage", "minimums")
+    named = ("lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums")
     others = ("build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:]))
     for name in (*named, *others):
         session.notify(name)

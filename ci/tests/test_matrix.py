@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matrix
 import pytest
+import tiers
 
 CI = Path(__file__).parents[1]
 TOOL = matrix.__file__
@@ -69,17 +70,18 @@ def test_what_the_quick_tests_leave_out_runs_in_full_and_in_ci(session):
     assert ("conformance" if session == "matrix" else session) in in_ci
 
 
-@pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
-def test_rows_that_run_the_tests_run_the_promises(row):
-    assert ("tests" in row["sessions"]) == ("promises" in row["sessions"])
+def test_every_python_runs_all_tests_but_slow_ones():
+    assert [row["python"] for row in matrix.rows() if "thorough" in row["sessions"]] == [
+        "3.11",
+        "3.12",
+        "3.13",
+    ]
 
 
-def test_every_mark_that_leaves_tests_out_has_a_session():
-    """A test that `nox -s tests` does not run is marked slow or promise; each mark has a session."""
+def test_every_tier_has_a_session():
     noxfile = (CI.parent / "noxfile.py").read_text()
-    selected = re.findall(r"marked\(session, \"(.+)\"\)", noxfile)
-    assert re.search(r'^QUICK = "(.+)"$', noxfile, flags=re.MULTILINE)[1] == "not slow and not promise"
-    assert sorted(set(selected)) == ["promise and not slow", "slow"]
+    named = re.findall(r"^    marked\(session, TIERS\[\"(.+?)\"\]", noxfile, flags=re.MULTILINE)
+    assert set(named) == tiers.TIERS["sessions"].keys()
 
 
 def test_unknown_row_is_answered_with_the_known_ones():

@@ -1,12 +1,14 @@
-"""The quick run has each value of each parameter of a test; what only combines them is slow."""
+"""Each test is in one tier; quick ones have each value of each parameter, slow ones what combines them."""
 
+import ast
 from pathlib import Path
 
 import pytest
+import tiers
 
 pytest_plugins = ["pytester"]
 
-CONFTEST = Path(__file__).parents[2] / "conftest.py"
+ROOT = Path(__file__).parents[2]
 TESTS = """
 import pytest
 
@@ -43,8 +45,8 @@ def test_some(a, b): ...
 
 @pytest.fixture(autouse=True)
 def configured(pytester):
-    pytester.makeconftest(CONFTEST.read_text())
-    pytester.makeini("[pytest]\nmarkers = slow\n    promise\n    slow_cases")
+    pytester.makeconftest('pytest_plugins = ["tiers"]')
+    pytester.makeini("[pytest]\nmarkers = slow\n    promise\n    slow_cases\n    thorough")
 
 
 @pytest.fixture
@@ -78,3 +80,55 @@ def test_a_name_of_no_case_is_an_error_that_says_which(pytester):
     done = pytester.inline_run().getfailedcollections()
     (failed,) = map(str, [report.longrepr for report in done])
     assert "test_some: slow_cases names ['weight']; expected parts of ['x-y-one weight'" in failed
+
+
+OF_ALL_TIERS = """
+import pytest
+
+@pytest.fixture(params="xy")
+def gpu(request): ...
+
+def test_of_the_first(): ...
+
+@pytest.mark.thorough
+def test_of_the_second(): ...
+
+def test_of_a_fixture(gpu): ...
+
+@pytest.mark.parametrize("a", "xy")
+@pytest.mark.parametrize("b", "xy")
+@pytest.mark.thorough
+def test_of_parameters(a, b): ...
+
+@pytest.mark.slow
+def test_that_is_slow(gpu): ...
+
+@pytest.mark.promise(1)
+def test_of_a_promise(gpu): ...
+
+@pytest.mark.promise(1)
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_of_a_slow_promise(): ...
+"""
+
+
+def test_a_push_runs_what_is_not_slow_and_the_first_tier_is_part_of_it(pytester):
+    file = pytester.makepyfile(OF_ALL_TIERS)
+    chosen = {}
+    for session, marks in [("all", ""), *tiers.TIERS["sessions"].items()]:
+        items = pytester.inline_run("-m", marks, file).getcalls("pytest_runtest_logstart")
+        chosen[session] = {item.nodeid.partition("::")[2] for item in items}
+    assert chosen["thorough"] | chosen["slow"] == chosen["all"]
+    assert not chosen["thorough"] & chosen["slow"]
+    assert chosen["tests"] == {"test_of_the_first"}
+    assert chosen["promises"] == {"test_of_a_promise[x]", "test_of_a_promise[y]"}
+
+
+def test_what_the_second_tier_names_is_there():
+    files, tests = tiers.THOROUGH["files"], tiers.THOROUGH["tests"]
+    assert files == sorted(set(files)) and list(tests) == sorted(tests) and not set(files) & tests.keys()
+    assert all((ROOT / file).is_file() for file in files)
+    for file, named in tests.items():
+        body = ast.parse((ROOT / file).read_text()).body
+        assert named and set(named) <= {node.name for node in body if isinstance(node, ast.FunctionDef)}, file

@@ -99,7 +99,7 @@ def shared_libraries(session: nox.Session) -> str:
     return str(Path(session.virtualenv.location).resolve() / "lib")
 
 
-def marked(session: nox.Session, mark: str) -> None:
-    """Install everything and run the tests with a mark."""
+def marked(session: nox.Session, marks: str, *options: str) -> None:
+    """Install everything and run the tests that have these marks."""
     install(session, *workspace("numba", "warp", "test"))
-    pytest(session, "-m", mark)
+    pytest(session, *options, "-m", marks)

@@ -21,12 +21,18 @@ def number_of_arguments(operator):
 
 
 def parameters(cells, takes_long):
-    """Return the cells that need no process of their own as parameters of a test, long ones marked slow."""
+    """Return the cells that need no process of their own as parameters of a test, with the marks of tiers."""
     return [
-        pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else [])
+        pytest.param(cell, id=cell.id, marks=[pytest.mark.slow] if takes_long(cell) else tier(cell))
         for cell in cells
         if not cell.prop.apart
     ]
+
+
+def tier(cell):
+    """Return the mark `thorough` for a backend that is neither the default one nor the reference."""
+    first = ("reference", cell.operator.kernel.defaults["cpu"])
+    return [] if cell.backend in first else [pytest.mark.thorough]
 
 
 def assert_holds(cell, module):
