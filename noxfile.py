@@ -67,8 +67,8 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def operator(session: nox.Session) -> None:
-    """Check an operator of the catalog, `-- NAME`: its cells, also on an emulated GPU, and its tests."""
-    install(session, *workspace("numba", "warp", "test"))
+    """Check an operator of the catalog, `-- NAME`: cells, also on an emulated GPU, tests, style and types."""
+    install(session, *workspace("numba", "warp", "test"), *group("lint"), *group("types"))
     session.run("python", "harness/conformance/one_operator.py", *session.posargs)
 
 

@@ -43,7 +43,7 @@ suppress_warnings: list[str] = []
 
 # Notebooks: always executed, and anything unexpected is an error, since warnings are.
 nb_execution_mode = os.environ.get("DOCS_EXECUTE", "force")
-nb_execution_timeout = 240
+nb_execution_timeout = 1800  # seconds, for a cell that hangs: a busy machine may need minutes
 nb_execution_raise_on_error = False  # a warning for each page that fails, so all are seen
 nb_execution_show_tb = True
 nb_render_markdown_format = "myst"  # what a cell shows as Markdown may have tables
