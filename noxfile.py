@@ -1,5 +1,10 @@
-"""Every task, one session each: `nox -l` lists them; words after `--` go to its program."""
+"""Every task, one session each; words after `--` go to its program, and `nox -t TAG` runs those of a tag.
 
+[commit] before each, [push] what CI adds, [versions] of Python and libraries, [gpu] real and emulated, [long]
+hours, [figures] beside rivals, [site] what is written, [networks] to look at.
+"""
+
+import os
 import shutil
 import sys
 import tomllib
@@ -33,64 +38,68 @@ nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
 TIERS = tomllib.loads((ROOT / "ci" / "tiers.toml").read_text(encoding="utf-8"))["sessions"]
 CELLS = ROOT / ".nox" / "cells"  # what each row of the matrix found
+# The row of the matrix that `conformance` looks at: by default one of an emulated GPU.
+EMULATED_ROWS = [name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED]
+EMULATED_HERE = [name for name in EMULATED_ROWS if WITHOUT_GPU[name]["python"] in HERE]
+ROW = os.environ.get("ROW", (EMULATED_HERE or EMULATED_ROWS)[0])
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["networks"])
 def demo(session: nox.Session) -> None:
     """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
     run_module(session, "event_ops_harness.networks.cuba", "numba")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["networks"])
 def microcircuit(session: nox.Session) -> None:
     """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
     run_module(session, "event_ops_harness.networks.microcircuit", "numba")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["networks"])
 def plasticity(session: nox.Session) -> None:
     """Simulate a network that learns, of Vogels et al. (2011), or `-- hpc_benchmark`; `-- --help`."""
     run_module(session, "event_ops_harness.networks", "numba")
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def tests(session: nox.Session) -> None:
     """Run the quick tests under the Python that nox runs on; at the end it says what is left out."""
     marked(session, TIERS["tests"], "--budget", "tests")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["push"])
 def thorough(session: nox.Session) -> None:
     """Run all tests but slow ones, as CI does for every push: emulated GPU, processes, promises, too."""
     marked(session, TIERS["thorough"], "--budget", "thorough")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["commit"])
 def operator(session: nox.Session) -> None:
     """Check an operator of the catalog, `-- NAME`: cells, also on an emulated GPU, tests, style and types."""
     install(session, *workspace("numba", "warp", "test"), *group("lint"), *group("types"))
     session.run("python", "harness/conformance/one_operator.py", *session.posargs)
 
 
-@nox.session(default=False, python=SUPPORTED)
+@nox.session(default=False, python=SUPPORTED, tags=["versions"])
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
     marked(session, TIERS["thorough"])
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["push"])
 def promises(session: nox.Session) -> None:
     """Run the quick forms of what keeps the promises of SECURITY.md; `reliability` has the long ones."""
     marked(session, TIERS["promises"])
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["long"])
 def slow(session: nox.Session) -> None:
     """Run the tests that take long: all properties of all operators, training, benchmarks, a browser."""
     marked(session, TIERS["slow"])
 
 
-@nox.session(default=False, python=SUPPORTED[1])  # the oldest that BrainEvent supports
+@nox.session(default=False, python=SUPPORTED[1], tags=["long"])  # the oldest that BrainEvent supports
 def coverage(session: nox.Session) -> None:
     """Measure what the tests of the libraries reach: at least 95 % of lines, 90 % of branches."""
     install(session, *workspace("numba", "warp", "test", "enzyme"), *group("coverage"))
@@ -107,14 +116,14 @@ def coverage(session: nox.Session) -> None:
     session.run("python", "ci/tools/covered.py", found)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["long"])
 def mutation(session: nox.Session) -> None:
     """Change the code in one place at a time, and print what no test noticed: `-- abi`, `handler`, `csr`."""
     install(session, *workspace("numba", "warp", "test"), *group("mutation"))
     session.run("python", "ci/tools/mutate.py", *(session.posargs or ("abi",)))
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["long"])
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
     install(session, *workspace("numba", "warp", "test"), *group("layers"))
@@ -123,7 +132,7 @@ def reliability(session: nox.Session) -> None:
     pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise", env=env)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["versions"])
 def audit(session: nox.Session) -> None:
     """Look up each pinned version in the database of known vulnerabilities; needs a network."""
     install(session, *group("audit"))
@@ -131,29 +140,33 @@ def audit(session: nox.Session) -> None:
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
-@nox.session(default=False)
-@nox.parametrize("python,row", [nox.param(r["python"], r, id=name) for name, r in WITHOUT_GPU.items()])
-def conformance(session: nox.Session, row: dict) -> None:
-    """Look at every operator, backend and property in a row of the matrix; `-- --profile full`: all cases."""
+@nox.session(
+    default=False, python=WITHOUT_GPU.get(ROW, WITHOUT_GPU[EMULATED_ROWS[0]])["python"], tags=["versions"]
+)
+def conformance(session: nox.Session) -> None:
+    """Look at every operator, backend and property in row `$ROW` of the matrix; `-- --profile full`: all."""
+    if ROW not in WITHOUT_GPU:
+        session.error(f"ROW={ROW} is no row of ci/matrix.toml without a GPU: {', '.join(WITHOUT_GPU)}")
+    row = WITHOUT_GPU[ROW]
     pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
     install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
     CELLS.mkdir(parents=True, exist_ok=True)
     emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
-    pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / row['name']}.json")
+    pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / ROW}.json")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["versions"])
 def matrix(session: nox.Session) -> None:
     """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
     install(session, *workspace("numba"))
     shutil.rmtree(CELLS, ignore_errors=True)
     for name in (name for name, row in WITHOUT_GPU.items() if row["python"] in HERE):
-        one = (sys.executable, "-m", "nox", "-s", f"conformance({name})", "--")
-        session.run(*one, *session.posargs, external=True, success_codes=[0, 1])
+        one = (sys.executable, "-m", "nox", "-s", "conformance", "--")
+        session.run(*one, *session.posargs, env={"ROW": name}, external=True, success_codes=[0, 1])
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
-@nox.session(default=False, venv_backend="none")
+@nox.session(default=False, venv_backend="none", tags=["long"])
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
     named = ("lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums")
@@ -164,32 +177,31 @@ def full(session: nox.Session) -> None:
     session.notify("report", [])
 
 
-@nox.session(default=False, python=SUPPORTED[0], reuse_venv=False)
+@nox.session(default=False, python=SUPPORTED[0], reuse_venv=False, tags=["versions"])
 def minimums(session: nox.Session) -> None:
     """Run the tests with the oldest versions that the distributions allow."""
     install(session, *workspace("numba", "warp", "test"), pins="lowest")
     pytest(session, "-m", "not slow")
 
 
-@nox.session(default=False, reuse_venv=False)
+@nox.session(default=False, reuse_venv=False, tags=["versions"])
 def newest(session: nox.Session) -> None:
     """Run the tests with the newest releases of everything, pre-releases too; that they are new is shown."""
     session.install("--upgrade", "--pre", *workspace("numba", "warp", "test"))
     pytest(session, "-m", "not slow", "-W", "default::ffi_bridge.errors.UntestedVersionWarning")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["gpu"])
 def gpu(session: nox.Session) -> None:
     """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
     if not Path("/proc/driver/nvidia/version").exists():  # of the driver
-        able = next(n for n, r in WITHOUT_GPU.items() if r["platform"] == EMULATED and r["python"] in HERE)
-        return session.notify(f"conformance({able})", session.posargs)
+        return session.notify("conformance", session.posargs)
     install(session, *workspace("cuda13", "warp", "test"))
     python = Path(session.bin).resolve() / "python"
     session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": str(python)}, external=True)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["gpu"])
 def counters(session: nox.Session) -> None:
     """Count what the CUDA kernels do; `-- --operators NAME`: of some; `-- brainevent`: theirs beside ours."""
     install(session, *workspace("numba", "warp", "test"))
@@ -200,7 +212,7 @@ def counters(session: nox.Session) -> None:
     session.run("python", "-m", f"event_ops_harness.gpu.{module}", *session.posargs[int(theirs) :])
 
 
-@nox.session(default=False, python=SUPPORTED[0])
+@nox.session(default=False, python=SUPPORTED[0], tags=["gpu"])
 def triton(session: nox.Session) -> None:
     """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""
     install(session, *workspace("numba", "test"), "jax-triton")
@@ -209,14 +221,14 @@ def triton(session: nox.Session) -> None:
     pytest(session, *(f"packages/ffi-bridge/tests/test_triton{x}.py" for x in ("", "_calls")), "-rs")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["long"])
 def derivatives(session: nox.Session) -> None:
     """Test derivatives of Numba kernels; their compiler, Enzyme, is half a gigabyte."""
     install(session, *workspace("numba", "warp", "test", "enzyme"))
     pytest(session, "packages/ffi-bridge/tests", "harness/tests", "harness/conformance", "-k", "derivative")
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def lint(session: nox.Session) -> None:
     """Check style, formatting, the direction of imports, that no function body imports, and the workflows."""
     install(session, *group("lint"))
@@ -227,7 +239,7 @@ def lint(session: nox.Session) -> None:
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def types(session: nox.Session) -> None:
     """Check types with pyright: strictly in the two libraries, basically in the harness."""
     session.env["UV_COMPILE_BYTECODE"] = "0"  # pyright reads, and nothing is run
@@ -236,7 +248,7 @@ def types(session: nox.Session) -> None:
     session.run("pyright", "-p", "harness")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["site"])
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
     install(session, *workspace("numba", "warp", "test", "enzyme"), *group("docs"), *group("guides"))
@@ -246,7 +258,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
 
 
-@nox.session(default=False, reuse_venv=False)
+@nox.session(default=False, reuse_venv=False, tags=["push"])
 def build(session: nox.Session) -> None:
     """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""
     install(session, *group("build"), "pytest>=8.3")
@@ -259,7 +271,7 @@ def build(session: nox.Session) -> None:
     session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["site"])
 def seeds(session: nox.Session) -> None:
     """Run the seed tutorials against ffi_bridge, where `../shared` holds them."""
     script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
@@ -270,7 +282,7 @@ def seeds(session: nox.Session) -> None:
         session.run("python", str(script), "--only", tutorial)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["figures"])
 def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
@@ -280,26 +292,26 @@ def bench(session: nox.Session) -> None:
     run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", *more, env=mkl)
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["figures"])
 def tune(session: nox.Session) -> None:
     """Measure which backend is the fastest for which calls, and write this device's tuning table."""
     run_module(session, "event_ops_harness.bench.tune", "numba", "warp")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["site"])
 def report(session: nox.Session) -> None:
     """Write `harness/results/report.html` from what `matrix`, `bench` and `gpu` found; `-- --help`."""
     run_module(session, "event_ops_harness.report")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["site"])
 def table(session: nox.Session) -> None:
     """Write the tables of operators into README.md and ops/README.md."""
     install(session, *workspace("numba", "warp"))
     session.run("python", "-m", "event_ops_harness.table", "--write", "README.md", "ops/README.md")
 
 
-@nox.session(default=False)
+@nox.session(default=False, tags=["versions"])
 def constraints(session: nox.Session) -> None:
     """Pin anew what `ci/constraints/` holds: the newest for each Python, and the oldest allowed."""
     session.install("uv>=0.8")

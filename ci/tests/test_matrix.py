@@ -40,7 +40,7 @@ def test_rows_are_sorted_and_named_once():
 
 @pytest.mark.parametrize("row", matrix.rows(), ids=lambda row: row["name"])
 def test_row_states_the_jax_that_is_pinned_or_one_between(row):
-    if row["sessions"] == [f"conformance({row['python']}-{row['jax']})"]:
+    if row["sessions"] == ["conformance"] and row["platform"] == "linux":
         others = [version(r["jax"]) for r in matrix.rows() if r["platform"] == "linux" and r != row]
         assert min(others) < version(row["jax"]) < max(others)
     else:

@@ -28,8 +28,8 @@ def sessions(name: str, path: Path = MATRIX) -> list[str]:
     return known[name]
 
 
-# The rows that machines without a GPU can run, as `nox -s conformance` names them.
-WITHOUT_GPU = {r["name"].removesuffix("-linux"): r for r in rows() if r["platform"] != "linux-gpu"}
+# The rows that machines without a GPU can run.
+WITHOUT_GPU = {row["name"]: row for row in rows() if row["platform"] != "linux-gpu"}
 
 
 def main(args: list[str]) -> int:

@@ -1,8 +1,8 @@
 """Check one operator: `nox -s operator -- NAME`, and then options of pytest; several names by commas.
 
 Its cells of the quick profile on a CPU, its values on an emulated GPU where numba-cuda is installed, the
-tests of `ops/tests` that have its name, and style and types of its folder where ruff and pyright are. Only its
-own cells are collected, and what is compiled is kept for the next time. OPERATORS are those of `$OPERATOR`.
+tests of `ops/tests` that have its name, and style and types of its folder where ruff and pyright are. Only
+its own cells are collected, and what is compiled is kept. OPERATORS are those of `$OPERATOR`.
 """
 
 import difflib
