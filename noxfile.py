@@ -44,34 +44,10 @@ EMULATED_HERE = [name for name in EMULATED_ROWS if WITHOUT_GPU[name]["python"] i
 ROW = os.environ.get("ROW", (EMULATED_HERE or EMULATED_ROWS)[0])
 
 
-@nox.session(default=False, tags=["networks"])
-def demo(session: nox.Session) -> None:
-    """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
-    run_module(session, "event_ops_harness.networks.cuba", "numba")
-
-
-@nox.session(default=False, tags=["networks"])
-def microcircuit(session: nox.Session) -> None:
-    """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
-    run_module(session, "event_ops_harness.networks.microcircuit", "numba")
-
-
-@nox.session(default=False, tags=["networks"])
-def plasticity(session: nox.Session) -> None:
-    """Simulate a network that learns, of Vogels et al. (2011), or `-- hpc_benchmark`; `-- --help`."""
-    run_module(session, "event_ops_harness.networks", "numba")
-
-
 @nox.session(tags=["commit"])
 def tests(session: nox.Session) -> None:
     """Run the quick tests under the Python that nox runs on; at the end it says what is left out."""
     marked(session, TIERS["tests"], "--budget", "tests")
-
-
-@nox.session(default=False, tags=["push"])
-def thorough(session: nox.Session) -> None:
-    """Run all tests but slow ones, as CI does for every push: emulated GPU, processes, promises, too."""
-    marked(session, TIERS["thorough"], "--budget", "thorough")
 
 
 @nox.session(default=False, tags=["commit"])
@@ -81,16 +57,140 @@ def operator(session: nox.Session) -> None:
     session.run("python", "harness/conformance/one_operator.py", *session.posargs)
 
 
-@nox.session(default=False, python=SUPPORTED, tags=["versions"])
-def python(session: nox.Session) -> None:
-    """Run the tests under another Python: `nox -s python-3.12`."""
-    marked(session, TIERS["thorough"])
+@nox.session(tags=["commit"])
+def lint(session: nox.Session) -> None:
+    """Check style, formatting, the direction of imports, that no function body imports, and the workflows."""
+    install(session, *group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": ":".join(DISTRIBUTIONS)})
+    workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+
+
+@nox.session(tags=["commit"])
+def types(session: nox.Session) -> None:
+    """Check types with pyright: strictly in the two libraries, basically in the harness."""
+    session.env["UV_COMPILE_BYTECODE"] = "0"  # pyright reads, and nothing is run
+    install(session, *workspace("numba", "warp", "test"), *group("types"))
+    session.run("pyright")
+    session.run("pyright", "-p", "harness")
+
+
+@nox.session(default=False, tags=["push"])
+def thorough(session: nox.Session) -> None:
+    """Run all tests but slow ones, as CI does for every push: emulated GPU, processes, promises, too."""
+    marked(session, TIERS["thorough"], "--budget", "thorough")
 
 
 @nox.session(default=False, tags=["push"])
 def promises(session: nox.Session) -> None:
     """Run the quick forms of what keeps the promises of SECURITY.md; `reliability` has the long ones."""
     marked(session, TIERS["promises"])
+
+
+@nox.session(default=False, reuse_venv=False, tags=["push"])
+def build(session: nox.Session) -> None:
+    """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""
+    install(session, *group("build"), "pytest>=8.3")
+    dist, again = ROOT / "dist", ROOT / ".nox" / "built-again"
+    for built in (dist, again):
+        shutil.rmtree(built, ignore_errors=True)
+        for folder in DISTRIBUTIONS:
+            session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(built), folder)
+    session.run("diff", "-r", str(dist), str(again), external=True)
+    session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
+
+
+@nox.session(default=False, python=SUPPORTED, tags=["versions"])
+def python(session: nox.Session) -> None:
+    """Run the tests under another Python: `nox -s python-3.12`."""
+    marked(session, TIERS["thorough"])
+
+
+@nox.session(default=False, tags=["versions"])
+def audit(session: nox.Session) -> None:
+    """Look up each pinned version in the database of known vulnerabilities; needs a network."""
+    install(session, *group("audit"))
+    for pinned in sorted(map(str, ROOT.glob("ci/constraints/py*.txt"))):  # one not looked up is a failure
+        session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
+
+
+@nox.session(
+    default=False, python=WITHOUT_GPU.get(ROW, WITHOUT_GPU[EMULATED_ROWS[0]])["python"], tags=["versions"]
+)
+def conformance(session: nox.Session) -> None:
+    """Look at every operator, backend and property in row `$ROW` of the matrix; `-- --profile full`: all."""
+    if ROW not in WITHOUT_GPU:
+        session.error(f"ROW={ROW} is no row of ci/matrix.toml without a GPU: {', '.join(WITHOUT_GPU)}")
+    row = WITHOUT_GPU[ROW]
+    pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
+    install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
+    CELLS.mkdir(parents=True, exist_ok=True)
+    emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
+    pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / ROW}.json")
+
+
+@nox.session(default=False, tags=["versions"])
+def matrix(session: nox.Session) -> None:
+    """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
+    install(session, *workspace("numba"))
+    shutil.rmtree(CELLS, ignore_errors=True)
+    for name in (name for name, row in WITHOUT_GPU.items() if row["python"] in HERE):
+        one = (sys.executable, "-m", "nox", "-s", "conformance", "--")
+        session.run(*one, *session.posargs, env={"ROW": name}, external=True, success_codes=[0, 1])
+    session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
+
+
+@nox.session(default=False, python=SUPPORTED[0], reuse_venv=False, tags=["versions"])
+def minimums(session: nox.Session) -> None:
+    """Run the tests with the oldest versions that the distributions allow."""
+    install(session, *workspace("numba", "warp", "test"), pins="lowest")
+    pytest(session, "-m", "not slow")
+
+
+@nox.session(default=False, reuse_venv=False, tags=["versions"])
+def newest(session: nox.Session) -> None:
+    """Run the tests with the newest releases of everything, pre-releases too; that they are new is shown."""
+    session.install("--upgrade", "--pre", *workspace("numba", "warp", "test"))
+    pytest(session, "-m", "not slow", "-W", "default::ffi_bridge.errors.UntestedVersionWarning")
+
+
+@nox.session(default=False, tags=["versions"])
+def constraints(session: nox.Session) -> None:
+    """Pin anew what `ci/constraints/` holds: the newest for each Python, and the oldest allowed."""
+    session.install("uv>=0.8")
+    session.run("python", "ci/tools/pin.py", *session.posargs)
+
+
+@nox.session(default=False, tags=["gpu"])
+def gpu(session: nox.Session) -> None:
+    """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
+    if not Path("/proc/driver/nvidia/version").exists():  # of the driver
+        return session.notify("conformance", session.posargs)
+    install(session, *workspace("cuda13", "warp", "test"))
+    python = Path(session.bin).resolve() / "python"
+    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": str(python)}, external=True)
+
+
+@nox.session(default=False, tags=["gpu"])
+def counters(session: nox.Session) -> None:
+    """Count what the CUDA kernels do; `-- --operators NAME`: of some; `-- brainevent`: theirs beside ours."""
+    install(session, *workspace("numba", "warp", "test"))
+    theirs = session.posargs[:1] == ["brainevent"]
+    if theirs:
+        install(session, "--no-deps", "brainevent; python_version >= '3.12'")  # its sources alone
+    module = "by_brainevent" if theirs else "count_catalog"
+    session.run("python", "-m", f"event_ops_harness.gpu.{module}", *session.posargs[int(theirs) :])
+
+
+@nox.session(default=False, python=SUPPORTED[0], tags=["gpu"])
+def triton(session: nox.Session) -> None:
+    """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""
+    install(session, *workspace("numba", "test"), "jax-triton")
+    version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
+    session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
+    pytest(session, *(f"packages/ffi-bridge/tests/test_triton{x}.py" for x in ("", "_calls")), "-rs")
 
 
 @nox.session(default=False, tags=["long"])
@@ -132,40 +232,6 @@ def reliability(session: nox.Session) -> None:
     pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise", env=env)
 
 
-@nox.session(default=False, tags=["versions"])
-def audit(session: nox.Session) -> None:
-    """Look up each pinned version in the database of known vulnerabilities; needs a network."""
-    install(session, *group("audit"))
-    for pinned in sorted(map(str, ROOT.glob("ci/constraints/py*.txt"))):  # one not looked up is a failure
-        session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
-
-
-@nox.session(
-    default=False, python=WITHOUT_GPU.get(ROW, WITHOUT_GPU[EMULATED_ROWS[0]])["python"], tags=["versions"]
-)
-def conformance(session: nox.Session) -> None:
-    """Look at every operator, backend and property in row `$ROW` of the matrix; `-- --profile full`: all."""
-    if ROW not in WITHOUT_GPU:
-        session.error(f"ROW={ROW} is no row of ci/matrix.toml without a GPU: {', '.join(WITHOUT_GPU)}")
-    row = WITHOUT_GPU[ROW]
-    pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
-    install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
-    CELLS.mkdir(parents=True, exist_ok=True)
-    emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
-    pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / ROW}.json")
-
-
-@nox.session(default=False, tags=["versions"])
-def matrix(session: nox.Session) -> None:
-    """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
-    install(session, *workspace("numba"))
-    shutil.rmtree(CELLS, ignore_errors=True)
-    for name in (name for name, row in WITHOUT_GPU.items() if row["python"] in HERE):
-        one = (sys.executable, "-m", "nox", "-s", "conformance", "--")
-        session.run(*one, *session.posargs, env={"ROW": name}, external=True, success_codes=[0, 1])
-    session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
-
-
 @nox.session(default=False, venv_backend="none", tags=["long"])
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
@@ -177,109 +243,11 @@ def full(session: nox.Session) -> None:
     session.notify("report", [])
 
 
-@nox.session(default=False, python=SUPPORTED[0], reuse_venv=False, tags=["versions"])
-def minimums(session: nox.Session) -> None:
-    """Run the tests with the oldest versions that the distributions allow."""
-    install(session, *workspace("numba", "warp", "test"), pins="lowest")
-    pytest(session, "-m", "not slow")
-
-
-@nox.session(default=False, reuse_venv=False, tags=["versions"])
-def newest(session: nox.Session) -> None:
-    """Run the tests with the newest releases of everything, pre-releases too; that they are new is shown."""
-    session.install("--upgrade", "--pre", *workspace("numba", "warp", "test"))
-    pytest(session, "-m", "not slow", "-W", "default::ffi_bridge.errors.UntestedVersionWarning")
-
-
-@nox.session(default=False, tags=["gpu"])
-def gpu(session: nox.Session) -> None:
-    """Test and measure on an NVIDIA GPU, by `ci/gpu.sh`; check the catalog on an emulated one without it."""
-    if not Path("/proc/driver/nvidia/version").exists():  # of the driver
-        return session.notify("conformance", session.posargs)
-    install(session, *workspace("cuda13", "warp", "test"))
-    python = Path(session.bin).resolve() / "python"
-    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": str(python)}, external=True)
-
-
-@nox.session(default=False, tags=["gpu"])
-def counters(session: nox.Session) -> None:
-    """Count what the CUDA kernels do; `-- --operators NAME`: of some; `-- brainevent`: theirs beside ours."""
-    install(session, *workspace("numba", "warp", "test"))
-    theirs = session.posargs[:1] == ["brainevent"]
-    if theirs:
-        install(session, "--no-deps", "brainevent; python_version >= '3.12'")  # its sources alone
-    module = "by_brainevent" if theirs else "count_catalog"
-    session.run("python", "-m", f"event_ops_harness.gpu.{module}", *session.posargs[int(theirs) :])
-
-
-@nox.session(default=False, python=SUPPORTED[0], tags=["gpu"])
-def triton(session: nox.Session) -> None:
-    """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""
-    install(session, *workspace("numba", "test"), "jax-triton")
-    version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
-    session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
-    pytest(session, *(f"packages/ffi-bridge/tests/test_triton{x}.py" for x in ("", "_calls")), "-rs")
-
-
 @nox.session(default=False, tags=["long"])
 def derivatives(session: nox.Session) -> None:
     """Test derivatives of Numba kernels; their compiler, Enzyme, is half a gigabyte."""
     install(session, *workspace("numba", "warp", "test", "enzyme"))
     pytest(session, "packages/ffi-bridge/tests", "harness/tests", "harness/conformance", "-k", "derivative")
-
-
-@nox.session(tags=["commit"])
-def lint(session: nox.Session) -> None:
-    """Check style, formatting, the direction of imports, that no function body imports, and the workflows."""
-    install(session, *group("lint"))
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": ":".join(DISTRIBUTIONS)})
-    workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
-    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-
-
-@nox.session(tags=["commit"])
-def types(session: nox.Session) -> None:
-    """Check types with pyright: strictly in the two libraries, basically in the harness."""
-    session.env["UV_COMPILE_BYTECODE"] = "0"  # pyright reads, and nothing is run
-    install(session, *workspace("numba", "warp", "test"), *group("types"))
-    session.run("pyright")
-    session.run("pyright", "-p", "harness")
-
-
-@nox.session(default=False, tags=["site"])
-def docs(session: nox.Session) -> None:
-    """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
-    install(session, *workspace("numba", "warp", "test", "enzyme"), *group("docs"), *group("guides"))
-    shutil.rmtree(ROOT / "build" / "docs", ignore_errors=True)
-    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
-    session.run("sphinx-build", "-WE", "--keep-going", "-d", "build/trees", "docs", "build/docs", env=kernels)
-    session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
-
-
-@nox.session(default=False, reuse_venv=False, tags=["push"])
-def build(session: nox.Session) -> None:
-    """Build wheels and sdists twice, to the same bytes, and try them in a fresh environment."""
-    install(session, *group("build"), "pytest>=8.3")
-    dist, again = ROOT / "dist", ROOT / ".nox" / "built-again"
-    for built in (dist, again):
-        shutil.rmtree(built, ignore_errors=True)
-        for folder in DISTRIBUTIONS:
-            session.run("python", "-m", "build", "--installer", "uv", "--outdir", str(built), folder)
-    session.run("diff", "-r", str(dist), str(again), external=True)
-    session.run("python", "ci/tools/try_built.py", str(dist), *session.posargs)
-
-
-@nox.session(default=False, tags=["site"])
-def seeds(session: nox.Session) -> None:
-    """Run the seed tutorials against ffi_bridge, where `../shared` holds them."""
-    script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
-    if not script.exists():
-        session.skip("../shared/tools/run_seeds.py is not here: the tutorials are not part of git")
-    install(session, *workspace("numba", "warp"))
-    for tutorial in session.posargs or ("numba_cpu", "warp"):
-        session.run("python", str(script), "--only", tutorial)
 
 
 @nox.session(default=False, tags=["figures"])
@@ -299,6 +267,27 @@ def tune(session: nox.Session) -> None:
 
 
 @nox.session(default=False, tags=["site"])
+def docs(session: nox.Session) -> None:
+    """Build the site into build/docs, its tutorials executed, and look at it; warnings are errors."""
+    install(session, *workspace("numba", "warp", "test", "enzyme"), *group("docs"), *group("guides"))
+    shutil.rmtree(ROOT / "build" / "docs", ignore_errors=True)
+    kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
+    session.run("sphinx-build", "-WE", "--keep-going", "-d", "build/trees", "docs", "build/docs", env=kernels)
+    session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
+
+
+@nox.session(default=False, tags=["site"])
+def seeds(session: nox.Session) -> None:
+    """Run the seed tutorials against ffi_bridge, where `../shared` holds them."""
+    script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
+    if not script.exists():
+        session.skip("../shared/tools/run_seeds.py is not here: the tutorials are not part of git")
+    install(session, *workspace("numba", "warp"))
+    for tutorial in session.posargs or ("numba_cpu", "warp"):
+        session.run("python", str(script), "--only", tutorial)
+
+
+@nox.session(default=False, tags=["site"])
 def report(session: nox.Session) -> None:
     """Write `harness/results/report.html` from what `matrix`, `bench` and `gpu` found; `-- --help`."""
     run_module(session, "event_ops_harness.report")
@@ -311,8 +300,19 @@ def table(session: nox.Session) -> None:
     session.run("python", "-m", "event_ops_harness.table", "--write", "README.md", "ops/README.md")
 
 
-@nox.session(default=False, tags=["versions"])
-def constraints(session: nox.Session) -> None:
-    """Pin anew what `ci/constraints/` holds: the newest for each Python, and the oldest allowed."""
-    session.install("uv>=0.8")
-    session.run("python", "ci/tools/pin.py", *session.posargs)
+@nox.session(default=False, tags=["networks"])
+def demo(session: nox.Session) -> None:
+    """Simulate the CUBA network of 4000 spiking neurons; `-- --help` shows its options."""
+    run_module(session, "event_ops_harness.networks.cuba", "numba")
+
+
+@nox.session(default=False, tags=["networks"])
+def microcircuit(session: nox.Session) -> None:
+    """Simulate the Potjans-Diesmann microcircuit at scale 0.1; `-- --help` shows its options."""
+    run_module(session, "event_ops_harness.networks.microcircuit", "numba")
+
+
+@nox.session(default=False, tags=["networks"])
+def plasticity(session: nox.Session) -> None:
+    """Simulate a network that learns, of Vogels et al. (2011), or `-- hpc_benchmark`; `-- --help`."""
+    run_module(session, "event_ops_harness.networks", "numba")
