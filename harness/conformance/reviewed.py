@@ -8,7 +8,7 @@ import pytest
 
 from event_ops_harness.conformance.check import look_at
 from event_ops_harness.conformance.plugin import command_of_pytest
-from event_ops_harness.conformance.properties import PROPERTIES
+from event_ops_harness.conformance.properties import PROPERTIES, VALUES
 from event_ops_harness.results import FAILED, SKIPPED
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +30,10 @@ def parameters(cells, takes_long):
 
 
 def tier(cell):
-    """Return the mark `thorough` for a backend that is neither the default one nor the reference."""
-    first = ("reference", cell.operator.kernel.defaults["cpu"])
-    return [] if cell.backend in first else [pytest.mark.thorough]
+    """Return the mark `thorough` for what is neither of the default backend nor a value of the reference."""
+    is_default = cell.backend == cell.operator.kernel.defaults["cpu"]
+    of_reference = cell.backend == "reference" and cell.prop is VALUES
+    return [] if is_default or of_reference else [pytest.mark.thorough]
 
 
 def assert_holds(cell, module):
