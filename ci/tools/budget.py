@@ -9,6 +9,7 @@ whether it was compiled or read from a cache, in which order and worker, nor how
 import importlib.util
 import os
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Generator
@@ -92,8 +93,8 @@ class Costs:
             self.ask("processes", f"{os.getpid()}.{len(self.askers['processes'])}")
 
     def too_many(self) -> list[str]:
-        """Return of which kinds there were more than the budget allows."""
-        return [kind for kind in KINDS if len(self.askers[kind]) > self.allowed[kind]]
+        """Return of which kinds there were more than the budget allows; one that it does not name is free."""
+        return [kind for kind in KINDS if len(self.askers[kind]) > self.allowed.get(kind, sys.maxsize)]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -120,7 +121,8 @@ class Costs:
         """Print the counts; of what is too much, the tests that asked first for the most."""
         terminalreporter.section(f"budget of {config.option.budget}")
         for kind in KINDS:
-            terminalreporter.line(f"{len(self.askers[kind]):6} {kind}, of {self.allowed[kind]}")
+            limit = self.allowed.get(kind, "any number")
+            terminalreporter.line(f"{len(self.askers[kind]):6} {kind}, of {limit}")
         for kind in self.too_many():
             terminalreporter.line(f"Too many {kind}, see {config.option.budget_file}; most are asked for by")
             for test, count in Counter(self.askers[kind].values()).most_common(MOST):
