@@ -24,7 +24,7 @@ def copy(tmp_path):
     """Copy the operators and their tests, with axpy among them but for the line that exports it."""
     root = tmp_path / "copy"
     unwanted = shutil.ignore_patterns("__pycache__")
-    for part in ("ops/event_ops", "ops/tests"):
+    for part in ("ops/event_ops", "ops/tests", "ci"):
         shutil.copytree(ROOT / part, root / part, ignore=unwanted)
     for name in ("catalog_operators.py", "reviewed.py", "test_catalog.py"):
         (root / "harness/conformance").mkdir(parents=True, exist_ok=True)
