@@ -4,7 +4,6 @@
 hours, [figures] beside rivals, [site] what is written, [networks] to look at.
 """
 
-import os
 import shutil
 import sys
 import tomllib
@@ -27,7 +26,7 @@ from environments import (
     shared_libraries,
     workspace,
 )
-from matrix import EMULATED, WITHOUT_GPU
+from matrix import EMULATED, WITHOUT_GPU, row_here
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -38,10 +37,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
 TIERS = tomllib.loads((ROOT / "ci" / "tiers.toml").read_text(encoding="utf-8"))["sessions"]
 CELLS = ROOT / ".nox" / "cells"  # what each row of the matrix found
-# The row of the matrix that `conformance` looks at: by default one of an emulated GPU.
-EMULATED_ROWS = [name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED]
-EMULATED_HERE = [name for name in EMULATED_ROWS if WITHOUT_GPU[name]["python"] in HERE]
-ROW = os.environ.get("ROW", (EMULATED_HERE or EMULATED_ROWS)[0])
+ROW = row_here(HERE)  # the one that `conformance` looks at
 
 
 @nox.session(tags=["commit"])
@@ -116,13 +112,9 @@ def audit(session: nox.Session) -> None:
         session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", pinned, *session.posargs)
 
 
-@nox.session(
-    default=False, python=WITHOUT_GPU.get(ROW, WITHOUT_GPU[EMULATED_ROWS[0]])["python"], tags=["versions"]
-)
+@nox.session(default=False, python=WITHOUT_GPU[ROW]["python"], tags=["versions"])
 def conformance(session: nox.Session) -> None:
     """Look at every operator, backend and property in row `$ROW` of the matrix; `-- --profile full`: all."""
-    if ROW not in WITHOUT_GPU:
-        session.error(f"ROW={ROW} is no row of ci/matrix.toml without a GPU: {', '.join(WITHOUT_GPU)}")
     row = WITHOUT_GPU[ROW]
     pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
     install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))

@@ -99,3 +99,16 @@ def test_json_is_the_matrix_of_a_workflow():
 def test_no_arguments_list_the_rows():
     printed = subprocess.run([sys.executable, TOOL], check=True, capture_output=True, text=True).stdout
     assert printed.split() == [row["name"] for row in matrix.rows()]
+
+
+def test_the_row_of_conformance_needs_no_gpu(monkeypatch):
+    monkeypatch.delenv("ROW", raising=False)
+    emulated = matrix.row_here(["3.12"])
+    assert matrix.WITHOUT_GPU[emulated]["platform"] == matrix.EMULATED
+    assert matrix.WITHOUT_GPU[emulated]["python"] == "3.12"
+    for name in (row["name"] for row in matrix.rows()):
+        monkeypatch.setenv("ROW", name)
+        assert matrix.row_here(["3.12"]) == (name if name in matrix.WITHOUT_GPU else emulated)
+    monkeypatch.setenv("ROW", "3.9-linux")
+    with pytest.raises(SystemExit, match=r"no row '3\.9-linux'; it has 3\.11"):
+        matrix.row_here(["3.12"])

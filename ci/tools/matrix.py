@@ -6,6 +6,7 @@ python ci/tools/matrix.py --json PLATFORM ...   # the rows of these platforms, a
 """
 
 import json
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -30,6 +31,18 @@ def sessions(name: str, path: Path = MATRIX) -> list[str]:
 
 # The rows that machines without a GPU can run.
 WITHOUT_GPU = {row["name"]: row for row in rows() if row["platform"] != "linux-gpu"}
+
+
+def row_here(pythons: list[str]) -> str:
+    """Return $ROW if it needs no GPU, else a row of an emulated one, of these Pythons where there is one.
+
+    SystemExit with the known names where $ROW is none of them.
+    """
+    emulated = [name for name, row in WITHOUT_GPU.items() if row["platform"] == EMULATED]
+    able = [name for name in emulated if WITHOUT_GPU[name]["python"] in pythons]
+    wanted = os.environ.get("ROW", emulated[0])
+    sessions(wanted)
+    return wanted if "ROW" in os.environ and wanted in WITHOUT_GPU else (able or emulated)[0]
 
 
 def main(args: list[str]) -> int:
