@@ -12,7 +12,7 @@ from other_pytest import EXAMPLE, run_pytest
 
 from event_ops_harness.bench import interleaved
 from event_ops_harness.bench.interleaved import Group, a_core_each
-from event_ops_harness.bench.plugin import Replay, limit
+from event_ops_harness.bench.plugin import ALONE, Replay, limit
 
 SPEED = """
 import sys
@@ -162,6 +162,13 @@ def test_a_rival_alone_is_not_ours_and_parts_are_not_compared(run, tmp_path):
     found = {name: entry["extra_info"] for (_, name), entry in entries(tmp_path).items()}
     assert [found[name]["ours"] for name in ("theirs", "whole", "part")] == [False, True, True]
     assert not any("ratio" in info for info in found.values())
+
+
+def test_a_member_is_timed_alone_where_revisions_are_compared(run, tmp_path, monkeypatch):
+    monkeypatch.setenv(ALONE, "1")
+    done = run("--benchmark-ratio-fail", ":1.1", expression="wrong or slow")
+    assert "5 passed" in done.stdout, done.stdout
+    assert not any("ratio" in entry["extra_info"] for entry in entries(tmp_path).values())
 
 
 @pytest.mark.slow

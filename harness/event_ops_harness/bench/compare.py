@@ -1,11 +1,12 @@
 """Compare two revisions on this machine: BASE beside the working tree, in fresh processes, A B B A.
 
-Each process runs the same benchmark, with the working tree's harness and one revision's libraries. An entry's
-change is the ratio of its medians over processes. It counts as noise unless an interval by ranks (`noise.py`)
-excludes 1: at 5 % for all entries together, or, where there are too few processes for that, unless all times
-of one revision lie below all of the other. The status is 1 if an entry of ours got slower beyond
-noise and by more than the tolerance. No absolute time decides. Where BASE's libraries lack what this harness
-needs, there is an error, and the status is 2; with `--own-harness` BASE is measured by its own.
+Each process runs the same benchmark, with the working tree's harness and one revision's libraries, and times
+the selected members alone: `-k numba_cpu` takes a fraction of the time of all. An entry's change is the ratio
+of its medians over processes. It counts as noise unless an interval by ranks (`noise.py`) excludes 1: at 5 %
+for all entries together, or, where there are too few processes for that, unless all times of one revision lie
+below all of the other. The status is 1 if an entry of ours got slower beyond noise and by more than the
+tolerance. No absolute time decides. Where BASE's libraries lack what this harness needs, there is an error,
+and the status is 2; with `--own-harness` BASE is measured by its own.
 
 `--compare BASE [--turns N] [--tolerance X] [--keep FOLDER] [NAME and pytest's options; default: catalog]`:
 FOLDER gets a file of each process, for `pytest-benchmark compare`.
@@ -25,6 +26,7 @@ from rich.table import Table
 
 from event_ops_harness.bench import fresh
 from event_ops_harness.bench.noise import Change, change_of
+from event_ops_harness.bench.plugin import ALONE
 from event_ops_harness.networks.shared.rivals import WorkerError
 from event_ops_harness.results import RESULTS, new_table
 from event_ops_harness.revisions import RevisionError, check, environment, worktree
@@ -124,7 +126,8 @@ def main(argv: Sequence[str], repository: Path = HARNESS.parent) -> int:
             folder = options.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
             harness = base / HARNESS.name if options.own_harness else HARNESS
-            environments = [environment(base, harness), environment(repository, HARNESS)]
+            alone = {ALONE: "1"}
+            environments = [environment(base, harness) | alone, environment(repository, HARNESS) | alone]
             # A package that is installed may come before a tree: then one revision would be measured as two.
             for tree, env in zip((base, repository), environments, strict=True):
                 check(tree, env)

@@ -31,6 +31,9 @@ CATALOG: Final = Path(__file__).parent / "suites" / "test_catalog.py"
 _REPLAY: Final = pytest.StashKey["Replay"]()
 _MEASURED: Final = pytest.StashKey[tuple[Mapping[str, Any], "Group"]]()
 _RATIOS: Final = pytest.StashKey[dict[str, str]]()
+# Set by `--compare`, whose rival is another revision: a member is timed without the rest of its group.
+ALONE: Final = "BENCH_ALONE"
+
 _TRIAD: Final = pytest.StashKey[float]()
 
 
@@ -155,7 +158,8 @@ class InTurns:
         """
         if member not in members:
             raise KeyError(f"{member!r} is none of the members: {', '.join(members)}")
-        self.report(self._measured(members, rtol), member, rivals=rivals, info=info)
+        chosen = {member: members[member]} if ALONE in os.environ else members
+        self.report(self._measured(chosen, rtol), member, rivals=rivals, info=info)
         return result_of(members[member])
 
     def report(
