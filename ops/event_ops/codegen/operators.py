@@ -1,10 +1,13 @@
 """Operators of functions of scalars: their backends, and a term of one element as a loop over arrays."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype
@@ -24,9 +27,47 @@ _KEPT: Final = 1024  # terms
 Term = Callable[..., Any]
 
 
+class NotedCall(NamedTuple):
+    """Hold a call of an operator of functions of scalars that was noted in place of being made."""
+
+    inputs: tuple[Any, ...]
+    results: tuple[jax.Array, ...]
+    static: dict[str, Any]
+
+
+_NOTES: Final[ContextVar[list[NotedCall] | None]] = ContextVar("notes", default=None)
+
+
+@contextmanager
+def noted_calls() -> Generator[list[NotedCall]]:
+    """Have a block note the calls of functions of scalars, which then return zeros, in the list it gets.
+
+    So a run of a network learns which function a model calls, and with which arrays.
+    """
+    notes: list[NotedCall] = []
+    token = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
+
+
+class ScalarKernel(XLACustomKernel):
+    """The operator of functions of scalars, whose calls `noted_calls` notes."""
+
+    def __call__(self, *ins: Any, outs: Any, backend: str | None = None, **static: Any) -> Any:
+        """Return the outputs, as those of any operator."""
+        notes = _NOTES.get()
+        if notes is None:
+            return super().__call__(*ins, outs=outs, backend=backend, **static)
+        results = tuple(jnp.zeros(x.shape, x.dtype) for x in outs)
+        notes.append(NotedCall(ins, results, static))
+        return results
+
+
 def define_kernel(name: str, room: str, *tags: str) -> XLACustomKernel:
     """Return the kernel whose backends are in the modules of a room, each a function `build`."""
-    kernel = XLACustomKernel(name)
+    kernel = ScalarKernel(name)
     kernel.def_tags(*tags)
     kernel.def_tuning("event_ops:tuning")
     kernel.def_reference(f"{room}.reference:build")

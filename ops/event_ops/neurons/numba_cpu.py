@@ -37,24 +37,43 @@ _OUTSIDE: Final = {
 }
 
 
+@lru_cache(_KEPT)
+def step_range(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
+    """Return the function `(states, variables, low, high)` that steps the neurons of a range in place.
+
+    states: the arrays of states, of spikes, as `stored_spikes` has them, and of observed values; variables:
+    what is one for all as a number, and arrays; then, of a model with noise, seed, time, first and table.
+    """
+    outputs, inputs = _names(neuron, len(noise))
+    inputs = [*inputs[neuron.positional :], *_words(noise)]
+    unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
+    body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
+    draws = {f"draw{k}": make_draw(distribution, k) for k, distribution in enumerate(noise)}
+    functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
+    functions |= {"math": math, "np": np, **tables_of(neuron)}
+    # With Python's error model a division would raise where it divides by 0, and so not vectorise.
+    compiled = njit(error_model="numpy", fastmath=CONTRACT)
+    return compiled(defined("step_range", ["states", "variables", "low", "high"], body, **functions))
+
+
+def _names(neuron: Traced, drawn: int) -> tuple[list[str], list[str]]:
+    """Return the names of the outputs of a step, and of its inputs that are arrays."""
+    arrays = array_names(neuron)[: len(neuron.places) - drawn]
+    return [f"y{k}" for k in range(neuron.count)], arrays
+
+
+def _words(noise: Sequence[str]) -> list[str]:
+    return ["seed", "time", "first", "table"] if noise else []
+
+
 # Each state is the same memory as its output (XLA copies it first where it is needed again). The kernels read
 # the outputs: they would not vectorise otherwise, since LLVM sees two arrays that overlap.
 @lru_cache(_KEPT)
 def kernel(neuron: Traced, large: bool, listed: bool, noise: tuple[str, ...] = ()) -> Any:
     """Return the kernel of a model for one thread, or for all threads; `listed`: it lists the spikes, too."""
-    arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
-    outputs = [f"y{k}" for k in range(neuron.count)]
+    outputs, arrays = _names(neuron, len(noise))
     spikes = outputs[neuron.positional] if neuron.count > neuron.positional else ""
-    words = ["seed", "time", "first", "table"] if noise else []
-    inputs = [*arrays[neuron.positional :], *words]
-    unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
-    body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
-    # With Python's error model a division would raise where it divides by 0, and so not vectorise.
-    compiled = njit(error_model="numpy", fastmath=CONTRACT)
-    draws = {f"draw{k}": make_draw(distribution, k) for k, distribution in enumerate(noise)}
-    functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
-    functions |= {"math": math, "np": np, **tables_of(neuron)}
-    step_range = compiled(defined("step_range", ["states", "variables", "low", "high"], body, **functions))
+    words = _words(noise)
     places = neuron.places[: len(arrays)]
     hoisted = [f"hoist({a})" if place == ALL else a for a, place in zip(arrays, places, strict=True)]
     hoisted += [f"hoist({a})" for a in words]
@@ -74,8 +93,8 @@ for part in {"prange" if large else "range"}(parts):
         each=each,
         last=last,
     )
-    taken = [*arrays, *words, *outputs, *names]
-    return njit(parallel=large)(defined("neuron_step", taken, body, step_range=step_range, **_OUTSIDE))
+    taken, step = [*arrays, *words, *outputs, *names], step_range(neuron, noise)
+    return njit(parallel=large)(defined("neuron_step", taken, body, step_range=step, **_OUTSIDE))
 
 
 def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:

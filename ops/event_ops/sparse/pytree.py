@@ -45,7 +45,9 @@ def _read(data: bytes | bytearray) -> tuple[Any, ...]:
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that returns these attributes as a tuple, even if it is only one."""
+    """Return a function that returns these attributes as a tuple, even if it is only one, or none."""
+    if not names:
+        return lambda x: ()
     if len(names) > 1:
         return attrgetter(*names)
     only = attrgetter(*names)
