@@ -1,0 +1,164 @@
+"""Check a network when it is made, and a state when it is run; errors name the part."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known, summed_in
+from event_ops.checks.inputs import is_number
+from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
+from event_ops.network.parts import PoissonInput, Population, Projection, Record
+from event_ops.network.states import State
+from event_ops.neurons.model import REFRACTORY
+from event_ops.neurons.step import NeuronStep
+
+_LAST = np.iinfo(np.int32).max
+
+
+def check_parts(
+    populations: Mapping[str, Any], projections: Sequence[Any], inputs: Sequence[Any], record: Any
+) -> None:
+    """Raise unless the parts are what they should be, and matrices fit the populations that they connect."""
+    _check_kinds("neurons", populations.values(), Population)
+    _check_kinds("projections", projections, Projection)
+    _check_kinds("inputs", inputs, PoissonInput)
+    _check_kinds("record", [record], Record)
+    if not populations or (ONLY in populations and len(populations) > 1):
+        raise ValueError("neurons is an empty dictionary, or has an empty name; expected name -> Population")
+    if sum(x.size for x in populations.values()) > _LAST:
+        raise ValueError(f"there are more neurons than int32 can count, {_LAST}")
+    for part in inputs:
+        _check_names(part, populations, "target")
+    for part in projections:
+        _check_names(part, populations, "source", "target")
+        expected = populations[part.source].size, populations[part.target].size
+        if part.A.shape != expected:
+            raise ValueError(
+                f"the matrix of {_said(part)} has shape {part.A.shape}; expected {expected}: "
+                "a row for each neuron that sends, a column for each that receives"
+            )
+
+
+def _check_kinds(name: str, parts: Any, kind: type) -> None:
+    for part in parts:
+        if not isinstance(part, kind):
+            raise TypeError(f"{name} has a {type(part).__name__}; expected {kind.__name__}")
+
+
+def _check_names(part: Any, populations: Mapping[str, Population], *roles: str) -> None:
+    for role in roles:
+        name = getattr(part, role)
+        if name not in populations:
+            known = "none: there is only one" if ONLY in populations else ", ".join(map(repr, populations))
+            raise ValueError(f"{role}={name!r} of {_said(part)} is no population; expected {known}")
+
+
+def _said(part: Any) -> str:
+    """Return how errors name an input or a projection."""
+    roles = [role for role in ("source", "target") if getattr(part, role, ONLY)]
+    ends = [f"{role}={getattr(part, role)!r}" for role in roles]
+    return f"{type(part).__name__}({', '.join([repr(part.receptor), *ends])})"
+
+
+def check_steps(steps: int, record: Record) -> int:
+    """Return the number of steps; raise unless it is one, and there is a whole number of rows of states."""
+    if steps < 1:
+        raise ValueError(f"steps is {steps}; expected at least 1")
+    if record.states and steps % record.every:
+        raise ValueError(f"steps is {steps}; expected a multiple of every={record.every}, for whole rows")
+    return steps
+
+
+def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> None:
+    """Raise unless the state is one of the network, and all parts fit it."""
+    if not isinstance(state, State):
+        raise TypeError(f"state is a {type(state).__name__}; expected what Network.state or a run returns")
+    neurons, history = layout.named(state.neurons), layout.named(state.history)
+    for name, population in layout.populations.items():
+        if name not in neurons or name not in history:
+            known = ", ".join(layout.populations)
+            raise ValueError(f"the state has no population {name!r}; expected {known}")
+        _check_states(population, neurons[name], name)
+        expected = layout.slots[name], -(-population.size // 32)
+        check_shape("history", history[name], expected, why="what Network.state of this network makes")
+        check_dtype("history", history[name], ("uint32",))
+    for arrivals in layout.arrivals:
+        _check_receptor(arrivals, layout.populations[arrivals.target], neurons[arrivals.target])
+    for name, chosen in layout.named(record.states).items():
+        if name not in neurons:
+            raise ValueError(f"Record has states of {name!r}, which is no population")
+        for key, ids in chosen.items():
+            _check_ids(key, ids, neurons[name], layout.populations[name].size)
+    check_dtype("step", state.step, ("int32",))
+    check_dtype("seed", state.seed, ("uint32",))
+    if is_known(state.step) and not np.ndim(state.step) and int(state.step) > _LAST - steps:
+        raise ValueError(f"step is {int(state.step)}, and int32 counts to {_LAST}; begin anew with step 0")
+
+
+def _check_states(population: Population, states: Mapping[str, Any], name: str) -> None:
+    model = population.model
+    if isinstance(model, NeuronStep):
+        expected = {*model.model.states, *([] if model.model.held is None else [REFRACTORY])}
+        if set(states) != expected:
+            raise TypeError(
+                f"the state of the neurons{f' {name!r}' * bool(name)} has {', '.join(states) or 'nothing'}; "
+                f"expected {', '.join(x for x in population.names if x in expected)}"
+            )
+    unknown = [x for x in states if x not in population.names]
+    if unknown or not states:
+        known = ", ".join(population.names)
+        raise TypeError(f"the model takes no state {', '.join(unknown) or 'at all'}; it takes {known}")
+    twice = [x for x in states if x in population.parameters]
+    if twice:
+        raise TypeError(f"{twice[0]} is a parameter of the population, and a state; expected one of both")
+    for key, x in states.items():
+        check_shape(key, x, (population.size,), why="one for each neuron of the population")
+        if not jnp.issubdtype(x.dtype, jnp.integer):
+            check_dtype(key, x, FLOATS)
+
+
+def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[str, Any]) -> None:
+    parts = [x for _, x in (*arrivals.inputs, *arrivals.projections)]
+    name, said = arrivals.receptor, _said(parts[0])
+    is_state = name in states
+    known = [x for x in population.names if x not in population.parameters and x not in population.drawn]
+    if name not in known:
+        what = "a parameter of the population" if name in population.parameters else "unknown to the model"
+        raise ValueError(f"the receptor of {said} is {what}; expected one of {', '.join(known)}")
+    dtype = states[name].dtype if is_state else float_of(states)
+    for _, part in arrivals.projections:
+        if part.delay == 0 and not is_state:
+            raise ValueError(
+                f"{_said(part)} has delay=0 and its receptor is a variable, which is read before a step's "
+                "spikes are known; expected delay >= 1, or a state"
+            )
+        if summed_in(part.A.data) != dtype:
+            raise TypeError(
+                f"the matrix of {_said(part)} has dtype {part.A.data.dtype}; expected {dtype}, as {name} has: "
+                f"A.with_data(A.data.astype('{dtype}'))"
+            )
+    for _, part in arrivals.inputs:
+        for role, value in (("mean", part.mean), ("weight", part.weight)):
+            if np.shape(value) not in ((), (population.size,)):
+                raise ValueError(
+                    f"the {role} of {_said(part)} has shape {np.shape(value)}; expected () or "
+                    f"({population.size},): one for all, or one for each neuron"
+                )
+        if not is_number(part.weight) and part.weight.dtype != dtype:
+            raise TypeError(
+                f"the weight of {_said(part)} has dtype {part.weight.dtype}; expected {dtype}, as {name} has"
+            )
+
+
+def _check_ids(key: str, ids: Any, states: Mapping[str, Any], size: int) -> None:
+    if key not in states:
+        raise ValueError(f"Record has the state {key!r}; expected one of {', '.join(states)}")
+    if ids.ndim != 1 or not jnp.issubdtype(ids.dtype, jnp.integer):
+        raise TypeError(f"Record has {ids.dtype}{ids.shape} as ids of {key}; expected a list of integers")
+    known = np.asarray(ids) if is_known(ids) else np.zeros(0, int)
+    if known.size and (known.min() < 0 or known.max() >= size):
+        raise ValueError(
+            f"Record has ids of {key} from {known.min()} to {known.max()}; expected ids in [0, {size})"
+        )

@@ -1,0 +1,79 @@
+"""Where things are in a network: populations by name, what adds to receptors, places in lists of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from event_ops.network.parts import PoissonInput, Population, Projection
+
+ONLY: Final = ""  # the name of the population of a network that has one
+
+
+class Arrivals(NamedTuple):
+    """Hold what adds to one receptor of a population, in order, with places among all of the network."""
+
+    target: str
+    receptor: str
+    inputs: tuple[tuple[int, PoissonInput], ...]
+    projections: tuple[tuple[int, Projection], ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Hold the populations of a network by name, and where each is in what all share.
+
+    Args:
+        first: the id of its first neuron in lists of all.
+        slots: how many rows its history has: as many steps as its spikes are under way, and one.
+        total: the number of all neurons.
+        arrivals: of each receptor, in the order in which they are first named.
+    """
+
+    populations: dict[str, Population]
+    first: dict[str, int]
+    slots: dict[str, int]
+    total: int
+    arrivals: tuple[Arrivals, ...]
+
+    @classmethod
+    def of(
+        cls,
+        populations: Mapping[str, Population],
+        inputs: Sequence[PoissonInput],
+        projections: Sequence[Projection],
+    ) -> Layout:
+        """Return the layout of a network of these parts."""
+        first, total = {}, 0
+        for name, population in populations.items():
+            first[name], total = total, total + population.size
+        slots = {
+            name: 1 + max((x.delay for x in projections if x.source == name), default=0)
+            for name in populations
+        }
+        receptors = dict.fromkeys((x.target, x.receptor) for x in (*inputs, *projections))
+        arrivals = tuple(
+            Arrivals(*receptor, _of(receptor, inputs), _of(receptor, projections)) for receptor in receptors
+        )
+        return cls(dict(populations), first, slots, total, arrivals)
+
+    def named(self, values: Any) -> dict[str, Any]:
+        """Return what is given for several populations by their names; what is given for one, by ONLY."""
+        return {ONLY: values} if ONLY in self.populations else dict(values)
+
+    def nested(self, values: Mapping[str, Any]) -> Any:
+        """Return values by name as they are given: without a name where there is one population."""
+        return values[ONLY] if ONLY in self.populations else dict(values)
+
+
+def float_of(states: Mapping[str, jax.Array]) -> Any:
+    """Return the dtype of the states that are floats, which variables have, too."""
+    return next(x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating))
+
+
+def _of(receptor: tuple[str, str], parts: Sequence[Any]) -> tuple[tuple[int, Any], ...]:
+    return tuple((k, x) for k, x in enumerate(parts) if (x.target, x.receptor) == receptor)

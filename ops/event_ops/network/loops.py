@@ -1,0 +1,73 @@
+"""Loops of a run on the CPU: spikes as lists, what they add, the history at the ends, and the record."""
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.kernels.numba_cpu.deliver import add_rows
+from event_ops.kernels.numba_cpu.events import active_ids
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
+
+
+@njit
+def slot_of(time: Any, delay: Any, lists: Any) -> Any:
+    """Return the row of a list of steps that has the spikes of `delay` steps ago."""
+    slots = np.uintp(lists.shape[0])
+    return (np.uintp(time) % slots + slots - np.uintp(delay)) % slots
+
+
+@njit
+def read_history(history: Any, lists: Any, counts: Any) -> None:
+    """List the spikes of all steps of a history of bits."""
+    for slot in range(np.uintp(history.shape[0])):
+        counts[slot] = set_bits_into(history[slot], lists.shape[1], lists[slot])
+
+
+@njit
+def write_history(lists: Any, counts: Any, history: Any) -> None:
+    """Write the listed spikes of all steps as bits."""
+    for slot in range(np.uintp(history.shape[0])):
+        history[slot, :] = 0
+        for position in range(counts[slot]):
+            i = np.uintp(lists[slot, position])
+            history[slot, i // BITS] |= np.uint32(1) << np.uint32(i % BITS)
+
+
+@njit
+def list_spikes(spikes: Any, lists: Any, counts: Any, time: Any) -> None:
+    """List the spikes of a step."""
+    slot = slot_of(time, 0, lists)
+    counts[slot] = active_ids(spikes, lists[slot])
+
+
+@njit
+def deliver(data: Any, indices: Any, indptr: Any, lists: Any, counts: Any, slot: Any, y: Any) -> None:
+    """Add the rows of the spikes in a slot to y."""
+    add_rows(data, indices, indptr, lists, lists[slot, : counts[slot]], y)
+
+
+@njit
+def record_spikes(lists: Any, counts: Any, time: Any, first: Any, found: Any, times: Any, ids: Any) -> Any:
+    """Write the spikes of a step behind the `found` first, as many as have room; return the new number."""
+    slot, room = slot_of(time, 0, lists), np.uintp(ids.size)
+    kept = min(counts[slot], room - min(np.uintp(found), room))
+    for position in range(kept):
+        times[np.uintp(found) + position] = time
+        ids[np.uintp(found) + position] = np.int32(lists[slot, position]) + first
+    return found + counts[slot]
+
+
+@njit
+def record_state(state: Any, chosen: Any, row: Any) -> None:
+    """Write the states of chosen neurons."""
+    for k in range(np.uintp(chosen.size)):
+        row[k] = state[chosen[k]]
+
+
+@njit
+def end_record(found: Any, total: Any, times: Any, ids: Any, num_spikes: Any) -> None:
+    """Write what is behind the recorded spikes, and how many there were."""
+    for position in range(np.uintp(found), np.uintp(ids.size)):
+        times[position], ids[position] = -1, total
+    num_spikes[()] = min(np.uintp(found), np.uintp(np.iinfo(np.int32).max))

@@ -1,0 +1,228 @@
+"""The parts of a network: populations, projections between them, inputs, and what is recorded."""
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from event_ops.checks.arrays import as_array
+from event_ops.checks.inputs import is_number
+from event_ops.codegen.function import name_of
+from event_ops.kernels.reference.poisson import check_mean
+from event_ops.neurons.model import DRAWN, REFRACTORY
+from event_ops.neurons.step import NeuronStep
+from event_ops.sparse.csr import CSR
+from event_ops.sparse.pytree import register
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Population:
+    """`*states, spikes = model(*states, **parameters)`: neurons of one model, stepped together.
+
+    A pytree: parameters that are arrays are leaves, numbers are static.
+
+    Args:
+        size: how many neurons there are, >= 1.
+        model: what `neuron_step` returns, or a step of the catalog, such as `lif_expsyn_step`, or a function
+            that is called as those are: with states and parameters by name.
+        parameters: what the model takes by name beside states and receptors: numbers, or arrays of shape
+            (size,); of a model with noise neither seed nor step, which the network gives.
+
+    Raises:
+        TypeError: size is no integer, or a parameter no number or array.
+        ValueError: size < 1.
+    """
+
+    size: int
+    model: Callable[..., Any]
+    numbers: tuple[tuple[str, Any], ...]
+    arrays: dict[str, jax.Array]
+
+    def __init__(self, size: int, model: Callable[..., Any], /, **parameters: Any) -> None:
+        count = operator.index(size)
+        if count < 1:
+            raise ValueError(f"size is {count}; expected at least one neuron")
+        # A number with no dtype of its own keeps the precision in which decays are computed.
+        numbers = {name: _plain(x) for name, x in parameters.items() if _is_plain(x)}
+        arrays = {name: as_array(x, name) for name, x in parameters.items() if name not in numbers}
+        vars(self).update(size=count, model=model, numbers=tuple(numbers.items()), arrays=arrays)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return name -> value of all parameters."""
+        return dict(self.numbers) | self.arrays
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names that the model takes, of states in the order in which it returns them."""
+        if isinstance(self.model, NeuronStep):
+            held = () if self.model.model.held is None else (REFRACTORY,)
+            return (*self.model.model.states, *held, *self.model.model.variables)
+        return tuple(inspect.signature(self.model).parameters)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Return the names by which a model with noise takes what its numbers are drawn from."""
+        is_noisy = isinstance(self.model, NeuronStep) and self.model.model.noise
+        return tuple(DRAWN) if is_noisy else ()
+
+    def step(
+        self, states: Mapping[str, jax.Array], variables: Mapping[str, Any]
+    ) -> tuple[dict[str, jax.Array], jax.Array]:
+        """Return the states after a step, and the spikes; raise where the model returns something else."""
+        ordered = [name for name in self.names if name in states]
+        if isinstance(self.model, NeuronStep):
+            returned = self.model(*(states[name] for name in ordered), **self.parameters, **variables)
+        else:
+            returned = self.model(**states, **self.parameters, **variables)
+        *new, spikes = [x for x in returned if not isinstance(x, dict)]  # without observed values
+        if len(new) != len(ordered):
+            raise ValueError(
+                f"the model {name_of(self.model)} returns {len(new)} state(s) and the spikes; the state of "
+                f"its neurons has {', '.join(ordered)}; expected one for each"
+            )
+        return dict(zip(ordered, new, strict=True)), spikes
+
+
+register(Population, ("arrays",), ("size", "model", "numbers"), "event_ops.network.Population")
+
+
+def _is_plain(x: Any) -> bool:
+    return not isinstance(x, jax.Array) and (is_number(x) or isinstance(x, str) or callable(x))
+
+
+def _plain(x: Any) -> Any:
+    return x[()] if isinstance(x, np.ndarray) else x
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Projection:
+    """`receptor[j] += A[i, j]` for each spike of neuron i, `delay` steps later: synapses between populations.
+
+    A pytree, whose leaf is the matrix.
+
+    Args:
+        A: CSR; rows are neurons that send, columns neurons that receive. Weights are in the unit and dtype of
+            the receptor.
+        receptor: the name of a state or variable of the model that receives. To a state the weight is added
+            behind the step of the neurons, as NEST adds to currents. A variable, like the `jump` of delta
+            synapses, is the sum of what arrives in a step, 0 where nothing does.
+        delay: in steps, the same for all. A spike of step t arrives in step t + delay; so with a delay of 0
+            it is added behind its own step, as Brian2 does without delay, and a variable takes at least 1.
+        source, target: names of the populations, where the network has several.
+
+    Raises:
+        TypeError: A is no CSR matrix, or delay no integer.
+        ValueError: A is read transposed, or delay < 0.
+    """
+
+    A: CSR
+    receptor: str
+    delay: int
+    source: str
+    target: str
+
+    def __init__(
+        self, A: CSR | Any, receptor: str, *, delay: Any, source: str = "", target: str = ""
+    ) -> None:
+        if not isinstance(A, CSR):
+            raise TypeError(
+                f"A is a {type(A).__name__}; expected a CSR matrix, rows = source, columns = target; "
+                "A.tocsr() makes one of other formats"
+            )
+        if A.transposed:
+            raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
+        if isinstance(delay, jax.Array | np.ndarray) and delay.ndim:
+            raise TypeError(
+                f"delay has shape {delay.shape}; expected one for all entries; make a projection for each "
+                "delay, or put csr_event_arrivals, which has a delay for each entry, into a loop of your own"
+            )
+        steps = operator.index(delay)
+        if steps < 0:
+            raise ValueError(f"delay is {steps}; expected >= 0, in steps")
+        vars(self).update(A=A, receptor=receptor, delay=steps, source=source, target=target)
+
+
+register(Projection, ("A",), ("receptor", "delay", "source", "target"), "event_ops.network.Projection")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class PoissonInput:
+    """`receptor[j] += weight * k`, k spikes of a Poisson process of neuron j's own in each step.
+
+    A pytree, whose leaf is the weight. The numbers are those of `poisson_input` with the number of the step;
+    its seed is that of the state for the first input of a network, and seed ^ (k * 0x9E3779B9) for input k.
+
+    Args:
+        receptor: the name of a state or variable, as that of a `Projection`.
+        weight: what one spike adds: a number or (size,).
+        mean: spikes per step that a neuron receives on average, rate * dt: a number or (size,) numbers that
+            are known when the network is made, in [0, 100].
+        target: the name of the population, where the network has several.
+
+    Raises:
+        TypeError: mean is a JAX array, or not of numbers.
+        ValueError: mean is out of range.
+    """
+
+    receptor: str
+    weight: Any
+    mean: float | tuple[float, ...]
+    target: str
+
+    def __init__(self, receptor: str, *, weight: Any, mean: Any, target: str = "") -> None:
+        if isinstance(mean, jax.Array):
+            raise TypeError(
+                "mean is a JAX array; expected numbers that become tables of the compiled code: "
+                "np.asarray(mean)"
+            )
+        means = np.asarray(mean)
+        check_mean(means)
+        added = weight if is_number(weight) else as_array(weight, "weight")
+        vars(self).update(receptor=receptor, weight=added, mean=_hashable(means), target=target)
+
+
+register(PoissonInput, ("weight",), ("receptor", "mean", "target"), "event_ops.network.PoissonInput")
+
+
+def _hashable(means: np.ndarray) -> Any:
+    return tuple(means.tolist()) if means.ndim else float(means)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Record:
+    """Choose what a run records: spikes as a list, and states of some neurons.
+
+    A pytree, whose leaves are the ids of `states`.
+
+    Args:
+        spikes: how many spikes of a run have room, >= 0. More are counted, and reported where the list is
+            read.
+        states: name of a state -> ids of neurons; where the network has several populations, name of the
+            population -> such a dictionary.
+        every: record states behind each so many steps, >= 1.
+
+    Raises:
+        TypeError: spikes or every is no integer.
+        ValueError: spikes < 0 or every < 1.
+    """
+
+    spikes: int
+    states: dict[str, Any]
+    every: int
+
+    def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
+        capacity, steps = operator.index(spikes), operator.index(every)
+        if capacity < 0:
+            raise ValueError(f"spikes is {capacity}; expected >= 0, the number that has room in a run")
+        if steps < 1:
+            raise ValueError(f"every is {steps}; expected at least 1 step")
+        chosen = jax.tree.map(as_array, dict(states or {}), is_leaf=lambda x: not isinstance(x, dict))
+        vars(self).update(spikes=capacity, states=chosen, every=steps)
+
+
+register(Record, ("states",), ("spikes", "every"), "event_ops.network.Record")

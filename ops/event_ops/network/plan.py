@@ -1,0 +1,159 @@
+"""What a native run consists of: functions of neurons, what adds to what, and the arrays that it reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.csr import event_weights
+from event_ops.codegen.function import Traced
+from event_ops.codegen.operators import noted_calls
+from event_ops.kernels.reference.poisson import poisson_tables
+from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.parts import Population
+from event_ops.network.reference import key_of, mean_of, noise_of
+from event_ops.network.states import State
+
+Arrays = dict[str, Any]
+
+
+class NoNativeRunError(Exception):
+    """A network has no native run; the message is the reason, a clause."""
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Hold the step of a population.
+
+    Args:
+        neuron: the function of one neuron.
+        noise: the distributions of what it draws.
+        states: their names, in order.
+        variables: for each, the receptor that it is, or "" where the population has an array of it.
+    """
+
+    neuron: Traced
+    noise: tuple[str, ...]
+    states: tuple[str, ...]
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Hold what adds to a receptor of a population: inputs, and projections with their sources."""
+
+    population: int
+    receptor: str
+    inputs: tuple[int, ...]
+    projections: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Hold a run without sizes and values, which its kernel is compiled for; populations go by number."""
+
+    populations: tuple[Neurons, ...]
+    sums: tuple[Sums, ...]
+    recorded: tuple[tuple[int, str], ...]
+
+    def is_state(self, sums: Sums) -> bool:
+        """Return whether sums add to a state, so behind the step."""
+        return sums.receptor in self.populations[sums.population].states
+
+
+def lacks(network: Any, state: State) -> str:
+    """Return why a network has no native run, as a clause, or ""."""
+    try:
+        plan_of(network, state)
+    except NoNativeRunError as reason:
+        return str(reason)
+    return ""
+
+
+def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
+    """Return the plan of a run from this state, and name -> array that its kernel reads.
+
+    Raises NoNativeRunError.
+    """
+    layout: Layout = network.layout
+    numbers = {name: number for number, name in enumerate(layout.populations)}
+    arrays: Arrays = {"begin": state.step, "every": np.int32(network.record.every)}
+    arrays["delays"] = np.array([*(x.delay for x in network.projections), 0], np.int32)
+    arrays["first"] = np.array([*layout.first.values(), layout.total], np.int32)
+    neurons = layout.named(state.neurons)
+    steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
+    sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays) for x in layout.arrivals]
+    for place, part in enumerate(network.projections):
+        dtype = jnp.promote_types(part.A.data.dtype, np.float32)
+        arrays[f"data{place}"] = event_weights(part.A.data, part.A.indices, dtype)
+        arrays[f"indices{place}"], arrays[f"indptr{place}"] = part.A.indices, part.A.indptr
+    recorded = []
+    for name, chosen in layout.named(network.record.states).items():
+        for key, ids in chosen.items():
+            arrays[f"chosen{len(recorded)}"] = ids
+            recorded.append((numbers[name], key))
+    return Plan(tuple(steps), tuple(sums), tuple(recorded)), arrays
+
+
+def _noted(layout: Layout, name: str, states: dict[str, jax.Array], state: State, arrays: Arrays) -> Neurons:
+    """Return the step of a population; add its parameters to the arrays."""
+    population, number = layout.populations[name], list(layout.populations).index(name)
+    receptors = {
+        x.receptor: jnp.zeros(population.size, float_of(states))
+        for x in layout.arrivals
+        if x.target == name and x.receptor not in states
+    }
+    given = receptors | noise_of(layout, name, state.seed, state.step)
+    with noted_calls() as notes:
+        new, spikes = population.step(states, given)
+    _check_noted(population, notes, states, new, spikes)
+    inputs, static = notes[0].inputs, notes[0].static
+    neuron, noise = static["neuron"], static.get("noise", ())
+    count = len(neuron.places) - len(noise)
+    variables = []
+    for k, x in enumerate(inputs[neuron.positional : count]):
+        receptor = next((key for key, zeros in receptors.items() if x is zeros), "")
+        variables.append(receptor)
+        if not receptor:
+            arrays[f"given{number}_{k}"] = x
+    if set(receptors) - set(variables):
+        raise NoNativeRunError(f"{_model(population)} computes before or behind the step of its neurons")
+    if noise:
+        arrays[f"seed{number}"], _, arrays[f"origin{number}"], arrays[f"table{number}"] = inputs[count:]
+    return Neurons(neuron, noise, tuple(new), tuple(variables))
+
+
+def _check_noted(
+    population: Population, notes: Any, states: Any, new: dict[str, jax.Array], spikes: jax.Array
+) -> None:
+    """Raise NoNativeRunError unless a model is one call of a function of neurons, and nothing else."""
+    if len(notes) != 1:
+        raise NoNativeRunError(f"{_model(population)} calls {len(notes)} steps of neurons, not one")
+    inputs, results = notes[0].inputs, notes[0].results
+    taken = all(x is states[name] for x, name in zip(inputs, new, strict=False))
+    made = all(x is y for x, y in zip((*new.values(), spikes), results, strict=False))
+    if not (taken and made):
+        raise NoNativeRunError(f"{_model(population)} computes before or behind the step of its neurons")
+    if spikes.dtype != bool:
+        raise NoNativeRunError(f"the spikes of {_model(population)} are numbers, as with a surrogate")
+
+
+def _model(population: Population) -> str:
+    return f"the model {getattr(population.model, '__name__', repr(population.model))}"
+
+
+def _sums_of(
+    arrivals: Arrivals, layout: Layout, numbers: dict[str, int], states: Any, state: State, arrays: Arrays
+) -> Sums:
+    """Return what adds to a receptor; add what its inputs draw from to the arrays."""
+    receptor, size = arrivals.receptor, layout.populations[arrivals.target].size
+    dtype = states[receptor].dtype if receptor in states else float_of(states)
+    for place, part in arrivals.inputs:
+        tables, which = poisson_tables(mean_of(part))
+        arrays[f"weight{place}"] = jnp.asarray(part.weight).astype(dtype)
+        arrays[f"key{place}"], arrays[f"tables{place}"] = key_of(state.seed, place), tables
+        arrays[f"which{place}"] = np.broadcast_to(which, size)
+    projections = tuple((place, numbers[part.source]) for place, part in arrivals.projections)
+    return Sums(numbers[arrivals.target], receptor, tuple(place for place, _ in arrivals.inputs), projections)

@@ -1,0 +1,155 @@
+"""A run of a network as a scan over operators of the catalog: the definition."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals
+from event_ops.catalog.pack_events.op import pack_events
+from event_ops.catalog.poisson_input.op import poisson_input
+from event_ops.catalog.spike_compact.op import spike_compact
+from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.parts import PoissonInput, Projection
+from event_ops.network.states import State
+
+_KEY_STEP = 0x9E3779B9  # odd, and of many bits: seeds that are small numbers stay apart
+_MOST = np.iinfo(np.int32).max
+Spikes = Mapping[str, jax.Array]
+
+
+class Log(NamedTuple):
+    """Hold the list of spikes, with room behind it for those of one step, and the number of all."""
+
+    times: jax.Array
+    ids: jax.Array
+    found: jax.Array
+
+
+class Carry(NamedTuple):
+    """Hold what a step of the scan changes."""
+
+    neurons: dict[str, dict[str, jax.Array]]
+    history: dict[str, jax.Array]
+    step: jax.Array
+    log: Log
+
+
+def key_of(seed: jax.Array, place: int) -> jax.Array:
+    """Return the key from which the Poisson input at this place among all draws."""
+    return seed ^ np.uint32(place * _KEY_STEP % (1 << 32))
+
+
+def mean_of(part: PoissonInput) -> np.ndarray:
+    """Return the mean of an input as an array."""
+    return np.asarray(part.mean, np.float64)
+
+
+def noise_of(layout: Layout, name: str, state_seed: jax.Array, step: jax.Array) -> dict[str, Any]:
+    """Return what a model with noise draws from, by name."""
+    words = {"seed": state_seed, "step": step, "first": layout.first[name]}
+    return {key: words[key] for key in layout.populations[name].drawn}
+
+
+def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) -> jax.Array:
+    """Return the sums with what arrives in this step added."""
+    for place, part in arrivals.inputs:
+        weight = jnp.asarray(part.weight).astype(sums.dtype)
+        key = key_of(seed, place)
+        sums = poisson_input(weight, key, carry.step, mean=mean_of(part), initial=sums)
+    for _, part in arrivals.projections:
+        sums = _delivered(part, carry.history[part.source], carry.step, sums)
+    return sums
+
+
+def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.Array) -> jax.Array:
+    """Return the sums with the spikes of `delay` steps ago, one row of the history, added."""
+    slots, A = history.shape[0], part.A
+    then = (step % slots + slots - part.delay) % slots
+    row = jax.lax.dynamic_slice_in_dim(history, then, 1)
+    return csr_event_arrivals(
+        row, A.data, A.indices, A.indptr, 0, shape=A.shape, initial=sums, encoding="bits"
+    )
+
+
+def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[str, jax.Array]]:
+    """Return what a step changes but for the list, and the spikes."""
+    variables: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.populations}
+    for arrivals in layout.arrivals:
+        target, receptor = arrivals.target, arrivals.receptor
+        states = carry.neurons[target]
+        if receptor not in states:
+            nothing = jnp.zeros(layout.populations[target].size, float_of(states))
+            variables[target][receptor] = sums_of(arrivals, carry, seed, nothing)
+    neurons, history, spikes = {}, {}, {}
+    for name, population in layout.populations.items():
+        given = variables[name] | noise_of(layout, name, seed, carry.step)
+        neurons[name], fired = population.step(carry.neurons[name], given)
+        spikes[name] = fired.astype(bool)
+        row = carry.step % layout.slots[name]
+        history[name] = carry.history[name].at[row].set(pack_events(spikes[name]))
+    carry = carry._replace(neurons=neurons, history=history)
+    for arrivals in layout.arrivals:
+        states = neurons[arrivals.target]
+        if arrivals.receptor in states:
+            states[arrivals.receptor] = sums_of(arrivals, carry, seed, states[arrivals.receptor])
+    return carry, spikes
+
+
+def logged(layout: Layout, log: Log, spikes: Spikes, step: jax.Array) -> Log:
+    """Return the list with the spikes of a step behind the others, as many as have room."""
+    times, ids, count = log.times, log.ids, log.found
+    room = ids.shape[0] - max(x.size for x in layout.populations.values())
+    for name, population in layout.populations.items():
+        fired, number = spike_compact(spikes[name])
+        behind = jnp.minimum(count, room)
+        if room:
+            fired, now = fired + np.int32(layout.first[name]), jnp.full(population.size, step)
+            ids = jax.lax.dynamic_update_slice_in_dim(ids, fired, behind, 0)
+            times = jax.lax.dynamic_update_slice_in_dim(times, now, behind, 0)
+        count = count + jnp.minimum(number, _MOST - count)
+    return Log(times, ids, count)
+
+
+def traces_of(network: Any, neurons: Mapping[str, Mapping[str, jax.Array]]) -> dict[str, Any]:
+    """Return the recorded states."""
+    return {
+        name: {key: neurons[name][key][ids] for key, ids in chosen.items()}
+        for name, chosen in network.layout.named(network.record.states).items()
+    }
+
+
+def run(network: Any, state: State, steps: int) -> Any:
+    """Return the states, the histories, and what is recorded."""
+    layout, record = network.layout, network.record
+    room = record.spikes + max(x.size for x in layout.populations.values())
+    at_once = record.every if record.states else steps
+    log = Log(jnp.full(room, -1, jnp.int32), jnp.full(room, layout.total, jnp.int32), jnp.int32(0))
+    begin = Carry(layout.named(state.neurons), layout.named(state.history), state.step, log)
+
+    def one_step(carry: Carry, _: None) -> tuple[Carry, None]:
+        after, spikes = stepped(layout, carry, state.seed)
+        return after._replace(step=carry.step + 1, log=logged(layout, carry.log, spikes, carry.step)), None
+
+    def one_row(carry: Carry, _: None) -> tuple[Carry, Any]:
+        carry, _ = jax.lax.scan(one_step, carry, length=at_once)
+        return carry, traces_of(network, carry.neurons)
+
+    end, traces = jax.lax.scan(one_row, begin, length=steps // at_once)
+    listed = jnp.arange(record.spikes) < end.log.found
+    times = jnp.where(listed, end.log.times[: record.spikes], -1)
+    ids = jnp.where(listed, end.log.ids[: record.spikes], layout.total)
+    recorded = times, ids, end.log.found, layout.nested(traces)
+    return layout.nested(end.neurons), layout.nested(end.history), recorded
+
+
+def build(*, tree: Any, steps: int, **_: Any) -> Callable[..., Any]:
+    """Return the function of the leaves of a network and a state."""
+
+    def call(*leaves: Any) -> Any:
+        network, state = jax.tree.unflatten(tree, leaves)
+        return run(network, state, steps)
+
+    return call

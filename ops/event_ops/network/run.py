@@ -1,0 +1,181 @@
+"""`Network`: its parts, its first state, and a run of many steps as one operator."""
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import as_array
+from event_ops.checks.procedural import seed_word
+from event_ops.network.checks import check_parts, check_state, check_steps
+from event_ops.network.layout import ONLY, Layout
+from event_ops.network.parts import PoissonInput, Population, Projection, Record
+from event_ops.network.plan import lacks
+from event_ops.network.states import Recording, State
+from event_ops.sparse.pytree import register
+from ffi_bridge import XLACustomKernel
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Network:
+    """`state, recording = network.run(state, steps)`: a spiking network, for many steps in one call.
+
+    A step has the order of NEST's, with t the number of the step:
+
+    1. what arrives in variables of the models is summed up: inputs, then spikes of step t - delay;
+    2. all neurons integrate, spike and reset, each population by its model;
+    3. what arrives in states is added to them: inputs, then spikes of step t - delay;
+    4. spikes are recorded, and behind every so many steps the states.
+
+    Inputs and projections act in the order in which they are given, and a projection adds its spikes in the
+    order of their neurons; so sums have one order.
+
+    The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, `csr_event_arrivals`. On
+    the CPU the scan is one native call on one thread, which gives the same bits as the operators do on one
+    thread; elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are
+    no derivatives through spikes. A network is a pytree, as are its parts, and may be an argument of a
+    jitted function; what is static is compiled in.
+
+    Args:
+        neurons: a `Population`, or name -> population.
+        projections: in the order in which they add up.
+        inputs: in the same way.
+        record: what runs record; default: they count spikes.
+
+    Raises:
+        TypeError: a part of another kind.
+        ValueError: an unknown name of a population or receptor, a matrix that does not fit its populations,
+            or a variable that takes spikes without delay.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from event_ops import CSR, lif_expsyn_step
+        >>> from event_ops.network import Network, Population, Projection, Record
+        >>> lif = {"tau_m": 10.0, "tau_syn": 0.5, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 2.0}
+        >>> A = CSR.from_dense(jnp.array([[0.0, 1000.0], [0.0, 0.0]]))
+        >>> network = Network(
+        ...     Population(2, lif_expsyn_step, R_m=0.04, I_e=jnp.array([400.0, 0.0]), dt=0.1, **lif),
+        ...     [Projection(A, "I_syn", delay=15)],
+        ...     record=Record(spikes=100),
+        ... )
+        >>> state = network.state({"V_m": -65.0, "refractory": 0.0, "I_syn": 0.0})
+        >>> state, recording = network.run(state, 1000)
+        >>> recording.spikes[1].tolist()
+        [0, 0, 0]
+    """
+
+    populations: tuple[Population, ...]
+    names: tuple[str, ...]
+    projections: tuple[Projection, ...]
+    inputs: tuple[PoissonInput, ...]
+    record: Record
+
+    def __init__(
+        self,
+        neurons: Population | Mapping[str, Population],
+        projections: Sequence[Projection] = (),
+        inputs: Sequence[PoissonInput] = (),
+        record: Record | None = None,
+    ) -> None:
+        several = dict(neurons) if isinstance(neurons, Mapping) else {ONLY: neurons}
+        chosen = Record() if record is None else record
+        check_parts(several, projections, inputs, chosen)
+        vars(self).update(populations=tuple(several.values()), names=tuple(several))
+        vars(self).update(projections=tuple(projections), inputs=tuple(inputs), record=chosen)
+
+    @property
+    def layout(self) -> Layout:
+        """The populations by name, with their places in lists of all neurons, and what adds to receptors."""
+        populations = dict(zip(self.names, self.populations, strict=True))
+        return Layout.of(populations, self.inputs, self.projections)
+
+    def state(self, neurons: Mapping[str, Any], *, seed: Any = 0) -> State:
+        """Return the state at step 0, in which no spike is under way.
+
+        Args:
+            neurons: name -> first value of each state of the model, a number or (size,), float32 if it is a
+                Python number; of several populations, name -> such a dictionary.
+            seed: 0-d or a Python int in [0, 2**32), of Poisson inputs and noise; may be traced.
+
+        Raises:
+            TypeError, ValueError: what `run` says of states.
+        """
+        layout = self.layout
+        given = layout.named(neurons)
+        states = {
+            name: {key: _each(x, population.size, key) for key, x in given.get(name, {}).items()}
+            for name, population in layout.populations.items()
+        }
+        empty = {
+            name: jnp.zeros((layout.slots[name], -(-population.size // 32)), jnp.uint32)
+            for name, population in layout.populations.items()
+        }
+        word: Any = jnp.asarray(seed_word(seed))
+        state = State(layout.nested(states), layout.nested(empty), jnp.zeros((), jnp.int32), word)
+        check_state(state, layout, self.record)
+        return state
+
+    def run(self, state: State, steps: int, *, backend: str | None = None) -> tuple[State, Recording]:
+        """Return the state after `steps` steps, and what was recorded in them.
+
+        Runs go on where the last one ended: `run(100)` gives the same bits as `run(50)` twice.
+
+        Args:
+            state: of `state`, or of a run; under `jax.jit(..., donate_argnums=...)` it is updated in place.
+            steps: >= 0, static; a multiple of the record's `every`, where it has states.
+            backend: "numba_cpu", the native call, or "reference", the scan; default: choose, as `explain`
+                says.
+
+        Raises:
+            TypeError: a state of a dtype that does not fit, or names that the model does not take.
+            ValueError: a shape or a receptor that does not fit, or backend="numba_cpu" where it cannot be.
+        """
+        count = check_steps(operator.index(steps), self.record)
+        check_state(state, self.layout, self.record, count)
+        if backend == "numba_cpu" and (reason := lacks(self, state)):
+            raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
+        leaves, tree = jax.tree.flatten((self, state))
+        outs = self._outs(state, count)
+        neurons, history, recorded = kernel(*leaves, outs=outs, backend=backend, tree=tree, steps=count)
+        step = state.step + np.int32(count)
+        return State(neurons, history, step, state.seed), Recording(*recorded)
+
+    def explain(self, state: State) -> str:
+        """Return how a run from such a state goes on a CPU: as one native call, or as a scan, and why."""
+        check_state(state, self.layout, self.record)
+        reason = lacks(self, state)
+        return f"a scan of operators, since {reason}" if reason else "one native call"
+
+    def _outs(self, state: State, steps: int) -> Any:
+        """Return shapes and dtypes of what a run returns."""
+        layout, rows = self.layout, steps // self.record.every
+        changed: Any = state.neurons, state.history
+        neurons, history = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), changed)
+        states = {
+            name: {
+                key: jax.ShapeDtypeStruct((rows, ids.size), layout.named(neurons)[name][key].dtype)
+                for key, ids in chosen.items()
+            }
+            for name, chosen in layout.named(self.record.states).items()
+        }
+        spikes, count = (jax.ShapeDtypeStruct(x, np.int32) for x in ((self.record.spikes,), ()))
+        return neurons, history, (spikes, spikes, count, layout.nested(states))
+
+
+register(Network, ("populations", "projections", "inputs", "record"), ("names",), "event_ops.network.Network")
+
+
+def _each(x: Any, size: int, name: str) -> jax.Array:
+    """Return a first value for each neuron."""
+    array = jnp.asarray(x, jnp.float32) if isinstance(x, int | float) else as_array(x, name)
+    return jnp.broadcast_to(array, (size,)) if array.ndim == 0 else array
+
+
+kernel = XLACustomKernel("network_run")
+kernel.def_tags("network")
+kernel.def_reference("event_ops.network.reference:build")
+kernel.def_numba_kernel("event_ops.network.numba_cpu:build")

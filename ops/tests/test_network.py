@@ -1,0 +1,343 @@
+"""`Network`: a native run has the bits of the scan of operators, whose spikes are those of a loop in NumPy."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from event_ops import CSR, lif_expsyn_step, lif_step, neuron_step, surrogate
+from event_ops.network import Network, PoissonInput, Population, Projection, Record
+
+E, I = 70, 45
+LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
+START = {"V_m": -60.0, "refractory": 0.0}
+
+
+def noisy(V_m, *, jump, xi, tau_m, E_L, dt):
+    return E_L + (V_m - E_L) * jnp.exp(-dt / tau_m) + jump + xi
+
+
+delta = neuron_step(
+    noisy,
+    threshold=lambda V_m, *, V_th: V_m - V_th,
+    reset=lambda V_m, *, V_reset: V_reset,
+    held=("V_m",),
+    noise={"xi": "normal"},
+)
+
+
+def matrix(rows, columns, weight, seed=0):
+    rng = np.random.default_rng(seed)
+    nse = 8 * rows
+    weights = rng.normal(weight, abs(weight) / 10, nse).astype(np.float32)
+    return CSR.from_coo(*(rng.integers(0, n, nse) for n in (rows, columns)), weights, shape=(rows, columns))
+
+
+def two_populations(**record):
+    """A network with everything: states and variables that receive, two delays, inputs, noise, records."""
+    currents = jnp.linspace(300, 420, E)
+    neurons = {
+        "z": Population(E, lif_expsyn_step, tau_syn=0.5, R_m=0.04, I_e=currents, **LIF),
+        "a": Population(I, delta, **LIF),
+    }
+    projections = [
+        Projection(matrix(E, E, 60.0), "I_syn", delay=0, source="z", target="z"),
+        Projection(matrix(E, I, 1.5, 1), "jump", delay=7, source="z", target="a"),
+        Projection(matrix(I, E, -80.0, 2), "I_syn", delay=12, source="a", target="z"),
+        Projection(matrix(E, E, 20.0, 3), "I_syn", delay=40, source="z", target="z"),
+    ]
+    inputs = [
+        PoissonInput("I_syn", weight=90.0, mean=np.linspace(0, 1.6, E), target="z"),
+        PoissonInput("jump", weight=0.4, mean=0.5, target="a"),
+        PoissonInput("I_syn", weight=jnp.full(E, 30.0), mean=0.3, target="z"),
+    ]
+    return Network(neurons, projections, inputs, Record(**{"spikes": 5000} | record))
+
+
+STATES = {"z": {"V_m": [3, 1], "I_syn": np.arange(5)}, "a": {"V_m": [44]}}
+RECORDED: Any = {"states": STATES, "every": 5}
+
+
+def first_state(network, seed=3):
+    return network.state(
+        {"z": START | {"I_syn": 0.0}, "a": START | {"V_m": jnp.linspace(-65, -51, I)}}, seed=seed
+    )
+
+
+def assert_same(x, y):
+    assert jax.tree.structure(x) == jax.tree.structure(y)
+    for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_native_run_has_the_bits_of_the_scan():
+    network = two_populations(**RECORDED)
+    state = first_state(network)
+    assert network.explain(state) == "one native call"
+    native = network.run(state, 200, backend="numba_cpu")
+    assert_same(native, network.run(state, 200, backend="reference"))
+    _, recording = native
+    times, ids = recording.spikes
+    assert len(times) == recording.num_spikes > 200
+    assert (np.diff(times) >= 0).all() and times.min() >= 0 and times.max() < 200
+    assert (np.diff(ids)[np.diff(times) == 0] > 0).all()
+    assert (ids < E).any() and (ids >= E).any()
+    assert {k: {x: y.shape for x, y in v.items()} for k, v in recording.states.items()} == {
+        "z": {"V_m": (40, 2), "I_syn": (40, 5)},
+        "a": {"V_m": (40, 1)},
+    }
+    assert all(np.ptp(x) > 0 for x in jax.tree.leaves(recording.states))
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_two_runs_are_one(backend):
+    network = two_populations(**RECORDED)
+    state = first_state(network)
+    end, whole = network.run(state, 100, backend=backend)
+    half, first = network.run(state, 50, backend=backend)
+    same_end, second = network.run(half, 50, backend=backend)
+    assert_same(end, same_end)
+    assert int(end.step) == 100
+    for k in range(2):
+        np.testing.assert_array_equal(whole.spikes[k], np.concatenate([first.spikes[k], second.spikes[k]]))
+    joined = jax.tree.map(lambda *x: np.concatenate(x), first.states, second.states)
+    assert_same(jax.tree.map(np.asarray, whole.states), joined)
+
+
+def test_vmap_over_seeds_and_jit_of_the_network_itself():
+    network = two_populations(**RECORDED)
+    seeds = jnp.arange(3, dtype=jnp.uint32)
+    run = jax.jit(lambda network, state: network.run(state, 50))
+    states = jax.vmap(lambda seed: first_state(network, seed))(seeds)
+    ends, recordings = jax.vmap(lambda state: network.run(state, 50))(states)
+    for k in range(3):
+        end, recording = run(network, first_state(network, k))
+        assert_same((end, recording), jax.tree.map(lambda x, k=k: x[k], (ends, recordings)))
+    assert len(set(recordings.num_spikes.tolist())) > 1
+    with pytest.raises(ValueError, match="a batch of recordings"):
+        recordings.spikes  # noqa: B018
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_spikes_without_room_are_counted_and_reported(backend):
+    network, small, none = (two_populations(spikes=x, **RECORDED) for x in (5000, 10, 0))
+    _, all_of_them = network.run(first_state(network), 50, backend=backend)
+    _, some = small.run(first_state(small), 50, backend=backend)
+    _, counted = none.run(first_state(none), 50, backend=backend)
+    assert all_of_them.num_spikes == some.num_spikes == counted.num_spikes > 10
+    np.testing.assert_array_equal(some.ids, all_of_them.ids[:10])
+    np.testing.assert_array_equal(some.times, all_of_them.times[:10])
+    with pytest.raises(ValueError, match=r"Record\(spikes=10\) has room for the first 10"):
+        some.spikes  # noqa: B018
+    behind = int(all_of_them.num_spikes)
+    assert (all_of_them.ids[behind:] == E + I).all()
+    assert (all_of_them.times[behind:] == -1).all()
+
+
+def silent(*projections, inputs=(), size=3, **record):
+    """One population that does not spike by itself."""
+    population = Population(size, lif_step, I_syn=0.0, **LIF)
+    return Network(population, projections, inputs, Record(**record))
+
+
+def test_a_spike_arrives_after_its_delay_in_order_of_nest():
+    # Neuron 0 is above threshold in step 0; a variable of the step is moved in step 3, a state behind step 3.
+    A = CSR.from_dense(np.float32([[0, 100.0], [0, 0]]))
+    on_variable = Network(
+        Population(2, lif_step, I_syn=0.0, **LIF),
+        [Projection(A, "jump", delay=3)],
+        record=Record(spikes=9, states={"V_m": [1]}),
+    )
+    state = on_variable.state({"V_m": np.float32([-40, -65]), "refractory": 0.0})
+    _, recording = on_variable.run(state, 6)
+    assert [x.tolist() for x in recording.spikes] == [[0, 3], [0, 1]]
+    on_state = Network(
+        Population(2, lif_expsyn_step, tau_syn=0.5, **LIF),
+        [Projection(A, "I_syn", delay=3)],
+        record=Record(spikes=9, states={"I_syn": [1]}),
+    )
+    state = on_state.state({"V_m": np.float32([-40, -65]), "refractory": 0.0, "I_syn": 0.0})
+    _, recording = on_state.run(state, 5)
+    np.testing.assert_allclose(recording.states["I_syn"][:, 0], [0, 0, 0, 100, 100 * np.exp(-0.2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 5])
+def test_a_loop_in_numpy_has_the_same_spikes(delay):
+    n, steps = 40, 400
+    A, currents = matrix(n, n, 300.0), np.linspace(400, 600, n)
+    population = Population(n, lif_expsyn_step, tau_syn=0.5, R_m=0.04, I_e=jnp.float32(currents), **LIF)
+    network = Network(population, [Projection(A, "I_syn", delay=delay)], record=Record(spikes=9999))
+    _, recording = network.run(network.state(START | {"I_syn": 0.0}), steps, backend="reference")
+
+    D, V, left, current = np.asarray(A.todense(), float), np.full(n, -60.0), np.zeros(n), np.zeros(n)
+    decay, decay_syn = np.exp(-0.01), np.exp(-0.2)
+    gain = 0.04 * 0.5 / (0.5 - 10) * (decay_syn - decay)
+    sent, expected = [np.zeros(n)] * delay, []
+    for t in range(steps):
+        V_inf = -65 + 0.04 * currents
+        V = np.where(left > 0, V, V_inf + (V - V_inf) * decay + gain * current)
+        fired = (left == 0) & (V > -50)
+        V, left = np.where(fired, -65, V), np.where(fired, 10, np.maximum(left - 1, 0))
+        sent.append(fired.astype(float))
+        current = current * decay_syn + sent[t] @ D
+        expected += [(t, i) for i in np.flatnonzero(fired)]
+    assert len(expected) > 100
+    assert list(zip(*recording.spikes, strict=True)) == expected
+
+
+def test_a_network_without_spikes_says_so():
+    network = silent(spikes=4)
+    _, recording = network.run(network.state(START), 10)
+    assert recording.num_spikes == 0
+    assert [x.size for x in recording.spikes] == [0, 0]
+
+
+def with_offset(V_m, refractory, *, I_syn, **parameters):
+    return lif_step(V_m, refractory, I_syn + 20, **parameters)
+
+
+def twice(V_m, refractory, **parameters):
+    V_m, refractory, _ = lif_step(V_m, refractory, 0.0, **parameters)
+    return lif_step(V_m, refractory, 0.0, **parameters)
+
+
+def smooth(V_m, refractory, **parameters):
+    return lif_step(V_m, refractory, 20.0, surrogate=surrogate.fast_sigmoid(), **parameters)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (with_offset, "with_offset computes before or behind the step"),
+        (twice, "twice calls 2 steps of neurons"),
+        (smooth, "the spikes of the model smooth are numbers"),
+    ],
+)
+def test_what_has_no_native_run_says_why_and_is_a_scan(model, reason):
+    A = CSR.from_dense(np.ones((3, 3), np.float32))
+    projections = [Projection(A, "I_syn", delay=1)] if model is with_offset else []
+    network = Network(Population(3, model, **LIF), projections, record=Record(spikes=99))
+    state = network.state(START)
+    assert network.explain(state).startswith("a scan of operators, since")
+    assert reason in network.explain(state)
+    with pytest.raises(ValueError, match=reason):
+        network.run(state, 3, backend="numba_cpu")
+    if model is with_offset:  # the others are as slow to compile
+        with pytest.warns(UserWarning, match=reason):
+            said = network.run(state, 50)
+        assert_same(said, network.run(state, 50, backend="reference"))
+
+
+def test_parameters_may_be_traced_and_derivatives_are_those_of_the_scan():
+    def end(E_L):
+        network = Network(Population(3, lif_step, I_syn=0.0, **LIF | {"E_L": E_L}))
+        return network.run(network.state(START), 20)[0].neurons["V_m"].sum()
+
+    values = jax.vmap(end)(jnp.float32([-65, -55]))
+    assert values[1] > values[0]
+    np.testing.assert_allclose(jax.grad(end)(jnp.float32(-65)), 3 * (1 - np.exp(-0.2)), rtol=1e-5)
+
+
+SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
+        (lambda: Projection(np.eye(3), "jump", delay=1), TypeError, "A is a ndarray; expected a CSR"),
+        (lambda: Projection(SQUARE.T, "jump", delay=1), ValueError, "A is read transposed"),
+        (lambda: Projection(SQUARE, "jump", delay=-1), ValueError, "delay is -1; expected >= 0"),
+        (lambda: Projection(SQUARE, "jump", delay=1.5), TypeError, "float"),
+        (lambda: Projection(SQUARE, "jump", delay=np.ones(3)), TypeError, r"delay has shape \(3,\)"),
+        (lambda: PoissonInput("jump", weight=1.0, mean=-1), ValueError, "mean is or contains -1"),
+        (lambda: PoissonInput("jump", weight=1.0, mean=jnp.ones(3)), TypeError, "mean is a JAX array"),
+        (lambda: Record(spikes=-1), ValueError, "spikes is -1; expected >= 0"),
+        (lambda: Record(every=0), ValueError, "every is 0; expected at least 1 step"),
+        (lambda: Network(3), TypeError, "neurons has a int; expected Population"),
+        (lambda: Network({}), ValueError, "neurons is an empty dictionary"),
+        (lambda: silent("A"), TypeError, "projections has a str; expected Projection"),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=1, source="E")),
+            ValueError,
+            "source='E' of Projection.* is no population; expected none: there is only one",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=1), size=4),
+            ValueError,
+            r"the matrix of Projection\('jump'\) has shape \(3, 3\); expected \(4, 4\)",
+        ),
+        (
+            lambda: silent().state({"V_m": 0.0, "refractory": np.zeros(4)}),
+            ValueError,
+            r"refractory has shape \(4,\)",
+        ),
+        (lambda: silent().state(START | {"w": 0.0}), TypeError, "the model takes no state w"),
+        (
+            lambda: silent().state(START | {"E_L": 0.0}),
+            TypeError,
+            "E_L is a parameter of the population, and a",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "g_ex", delay=1)).state(START),
+            ValueError,
+            r"the receptor of Projection\('g_ex'\) is unknown to the model; expected one of V_m",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "E_L", delay=1)).state(START),
+            ValueError,
+            "is a parameter of the population",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=0)).state(START),
+            ValueError,
+            r"Projection\('jump'\) has delay=0 and its receptor is a variable",
+        ),
+        (
+            lambda: silent(Projection(SQUARE.with_data(np.ones(3, np.int32)), "jump", delay=1)).state(START),
+            TypeError,
+            "has dtype int32; expected float32, as jump has",
+        ),
+        (
+            lambda: silent(inputs=[PoissonInput("jump", weight=jnp.ones(2), mean=1.0)]).state(START),
+            ValueError,
+            r"the weight of PoissonInput\('jump'\) has shape \(2,\)",
+        ),
+        (
+            lambda: silent(states={"V_m": [0, 3]}).state(START),
+            ValueError,
+            r"ids of V_m from 0 to 3; expected ids in \[0, 3\)",
+        ),
+        (lambda: silent(states={"w": [0]}).state(START), ValueError, "Record has the state 'w'"),
+        (lambda: silent(states={"V_m": [0.5]}).state(START), TypeError, "expected a list of integers"),
+        (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
+        (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),
+        (
+            lambda: silent(states={"V_m": [0]}, every=4).run(silent().state(START), 6),
+            ValueError,
+            "steps is 6; expected a multiple of every=4",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=4)).run(silent().state(START), 6),
+            ValueError,
+            r"history has shape \(1, 1\); expected \(5, 1\)",
+        ),
+        (
+            lambda: silent().run(silent().state(START)._replace(step=jnp.int32(2**31 - 5)), 6),
+            ValueError,
+            "step is 2147483643, and int32 counts to 2147483647",
+        ),
+    ],
+)
+def test_wrong_calls_are_refused_by_name(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_state_names_all_of_a_model_of_ones_own():
+    network = Network(Population(3, delta, jump=0.0, **LIF))
+    with pytest.raises(TypeError, match="has V_m; expected V_m, refractory"):
+        network.state({"V_m": 0.0})
