@@ -1,4 +1,4 @@
-"""The step from catalog operators, the fused kernel and a plain NumPy simulation agree."""
+"""The step from catalog operators, the fused kernel, a run in one call and a loop in NumPy agree."""
 
 import math
 import re
@@ -8,12 +8,16 @@ import jax
 import numpy as np
 import pytest
 
+from event_ops.network import Record
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.balanced.network import TRACED_NEURONS, recorder_of
 from event_ops_harness.networks.cuba import (
+    CHANNELS,
     CubaParameters,
     State,
     catalog_step,
+    declared,
+    declared_state,
     initial_state,
     on_device,
 )
@@ -43,6 +47,8 @@ def with_weights(connectivity: Connectivity) -> Connectivity:
 
 def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.ndarray]:
     """The last state, and who spiked: bool (steps, neurons)."""
+    if kind == "one call":
+        return run_in_one_call(connectivity, steps)
     (step, state), synapses = network(kind, connectivity), on_device(connectivity)
     scan = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, synapses), state, length=steps))
     state, (ids, counts) = scan(state)
@@ -50,6 +56,17 @@ def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.nd
     for t, count in enumerate(counts):
         spikes[t, np.asarray(ids[t, :count])] = True
     return state, spikes
+
+
+def run_in_one_call(connectivity: Connectivity, steps: int) -> tuple[State, np.ndarray]:
+    """The same of the declared network."""
+    declaration = declared(connectivity, MODEL, Record(spikes=99 * connectivity.neurons))
+    state = declared_state(declaration, initial_state(connectivity, MODEL, 5))
+    state, recording = declaration.run(state, steps)
+    spikes = np.zeros((steps, connectivity.neurons), bool)
+    spikes[recording.spikes] = True
+    V_m, left, *g = (state.neurons[name] for name in ("V_m", "refractory", *CHANNELS))
+    return State(V_m, left, np.stack(g)), spikes
 
 
 def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,7 +94,9 @@ def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[np.ndar
 
 @pytest.mark.parametrize("neurons", [203, 400])
 @pytest.mark.parametrize("weighted", [False, True], ids=["homogeneous", "weighted"])
-@pytest.mark.parametrize("kind", ["catalog", pytest.param("reference", marks=pytest.mark.slow), "fused"])
+@pytest.mark.parametrize(
+    "kind", ["catalog", pytest.param("reference", marks=pytest.mark.slow), "fused", "one call"]
+)
 def test_steps_follow_the_exact_solution(neurons: int, weighted: bool, kind: str):
     connectivity = random_connectivity(neurons, MODEL, seed=2)
     if weighted:

@@ -1,4 +1,4 @@
-"""`Network`: a native run has the bits of the scan of operators, whose spikes are those of a loop in NumPy."""
+"""`Network`: a native run has the bits of the scan of operators, and their spikes are those of NumPy."""
 
 from typing import Any
 
@@ -299,7 +299,7 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         (
             lambda: silent(Projection(SQUARE.with_data(np.ones(3, np.int32)), "jump", delay=1)).state(START),
             TypeError,
-            "has dtype int32; expected float32, as jump has",
+            "has dtype int32; expected that of jump, float32",
         ),
         (
             lambda: silent(inputs=[PoissonInput("jump", weight=jnp.ones(2), mean=1.0)]).state(START),

@@ -19,6 +19,7 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import event_ops
+from event_ops import network
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters, capacity_of
@@ -115,6 +116,47 @@ def catalog_step(
         return State(V_m, refractory, g), Spikes(*compact(spikes))
 
     return step
+
+
+def integrate(
+    V_m: Any, g_ex: Any, g_in: Any, *, E_L: Any, tau_m: Any, tau_syn_ex: Any, tau_syn_in: Any, gain_ex: Any,
+    gain_in: Any, dt: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Move one neuron, and let its drives decay."""
+    V_inf = E_L + gain_ex * g_ex + gain_in * g_in
+    V_m = V_inf + (V_m - V_inf) * jnp.exp(-dt / tau_m)
+    return V_m, g_ex * jnp.exp(-dt / tau_syn_ex), g_in * jnp.exp(-dt / tau_syn_in)
+
+
+NEURON: Final = event_ops.neuron_step(
+    integrate,
+    threshold=lambda V_m, g_ex, g_in, *, V_th: V_m - V_th,
+    reset=lambda V_m, g_ex, g_in, *, V_reset: (V_reset, g_ex, g_in),
+    held=("V_m",),
+)
+CHANNELS: Final = "g_ex", "g_in"
+
+
+def declared(
+    connectivity: Connectivity, model: CubaParameters, record: network.Record | None = None
+) -> network.Network:
+    """Return the network as a declaration, whose run is one call; spikes act in their own step."""
+    names = ("tau_m", "tau_syn_ex", "tau_syn_in", "E_L", "V_th", "V_reset", "dt")
+    gain_ex, gain_in = drive_gains(connectivity, model)
+    parameters = {name: getattr(model, name) for name in names} | {"t_ref": model.held_time}
+    neurons = network.Population(connectivity.neurons, NEURON, gain_ex=gain_ex, gain_in=gain_in, **parameters)
+    parts = [connectivity.of_channel(k) for k in range(len(CHANNELS))]
+    projections = [
+        network.Projection(event_ops.CSR(*part, shape=(connectivity.neurons,) * 2), channel, delay=0)
+        for part, channel in zip(parts, CHANNELS, strict=True)
+    ]
+    return network.Network(neurons, projections, record=record)
+
+
+def declared_state(declaration: network.Network, state: State) -> network.State:
+    """Return the first state of a declared network."""
+    g_ex, g_in = state.g
+    return declaration.state({"V_m": state.V_m, "refractory": state.refractory, "g_ex": g_ex, "g_in": g_in})
 
 
 class Blocks(PackedBlocks):

@@ -45,6 +45,12 @@ class Connectivity:
     def shape(self) -> tuple[int, int]:
         return self.neurons, 2 * self.neurons
 
+    def of_channel(self, channel: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the entries of one channel as a CSR matrix (data, indices, indptr) of shape (N, N)."""
+        own = self.indices // self.neurons == channel
+        ends = np.append(0, np.cumsum(own, dtype=np.int32))[self.indptr].astype(np.int32)
+        return self.data[own] if self.data.ndim else self.data, self.indices[own] % self.neurons, ends
+
 
 def random_connectivity(neurons: int, model: BalancedParameters, seed: int) -> Connectivity:
     """Connect every ordered pair, self-connections included, with probability p.

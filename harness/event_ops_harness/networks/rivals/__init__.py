@@ -18,6 +18,7 @@ _BRIAN2: Final = (str(Path(__file__).with_name("brian2_worker.py")),)
 OURS: Final = Rival("event-ops", _OURS, ours=True)
 CATALOG: Final = Rival("event-ops, catalog operators", _OURS, ours=True)
 FUSED: Final = Rival("event-ops, fused step", _OURS, {"fused": True}, ours=True)
+ONE_CALL: Final = Rival("event-ops, one call", _OURS, {"one_call": True}, ours=True)
 STANDALONE: Final = Rival("Brian2 C++ standalone", _BRIAN2)
 FLOAT32: Final = Rival("Brian2 C++ standalone, float32", _BRIAN2, {"dtype": "float32"})
 CYTHON: Final = Rival("Brian2 Cython", _BRIAN2, {"target": "cython"})
@@ -25,7 +26,7 @@ NEST: Final = Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),))
 
 RIVALS: Final = {
     "coba": (CATALOG, STANDALONE, FLOAT32, CYTHON, NEST),
-    "cuba": (CATALOG, FUSED, STANDALONE, FLOAT32, CYTHON, NEST),
+    "cuba": (CATALOG, FUSED, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
     "hpc_benchmark": (OURS, NEST),
     "inhibitory_stdp": (OURS, STANDALONE),
     "microcircuit": (OURS, NEST),

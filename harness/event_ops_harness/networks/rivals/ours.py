@@ -9,7 +9,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
+
+import jax
 
 from event_ops_harness.networks import coba, cuba
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
@@ -27,6 +30,20 @@ from event_ops_harness.networks.shared.worker import counting_scan, peak_memory,
 Request = dict[str, Any]
 Begin = Callable[[], Any]  # returns the first state
 BALANCED = {"coba": coba.COBA, "cuba": cuba.CUBA}
+
+
+def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
+    """Build the CUBA network as a declaration; return its compiled run, and what `balanced` returns."""
+    model, seed, steps = cuba.CubaParameters(**request["model"]), request["seed"], request["steps"]
+    connectivity = random_connectivity(request["neurons"], model, seed)
+    network = cuba.declared(connectivity, model)
+    begin = partial(cuba.declared_state, network, cuba.initial_state(connectivity, model, seed))
+
+    def run(state: Any, network: Any) -> tuple[Any, jax.Array]:
+        state, recording = network.run(state, steps)
+        return state, recording.num_spikes
+
+    return jax.jit(run, donate_argnums=0).lower(begin(), network).compile(), begin, network
 
 
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
@@ -77,12 +94,15 @@ def main(request: Request) -> None:
     if name == "microcircuit":
         model, wiring, state, more["build_seconds"] = build_microcircuit(request)
         step, begin = microcircuit.catalog_step(model, None), lambda: state
+        run = counting_scan(step, request["steps"], state, wiring)
+    elif request.get("one_call"):
+        run, begin, wiring = in_one_call(request)
     else:
         build = {"inhibitory_stdp": with_inhibitory_stdp, "hpc_benchmark": with_stdp}.get(name, balanced)
         step, begin, wiring = build(request)
+        run = counting_scan(step, request["steps"], begin(), wiring)
     # Beside Brian2, which has to repeat its stretch, ours does so, too; beside NEST alone it goes on.
     last, repeats = begin(), name not in ("microcircuit", "hpc_benchmark")
-    run = counting_scan(step, request["steps"], last, wiring)
 
     def simulate() -> dict[str, float]:
         nonlocal last
