@@ -136,8 +136,8 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
             )
         if summed_in(part.A.data) != dtype:
             raise TypeError(
-                f"the matrix of {_said(part)} has dtype {part.A.data.dtype}; expected that of {name}, {dtype}: "
-                f"A.with_data(A.data.astype('{dtype}'))"
+                f"the matrix of {_said(part)} has dtype {part.A.data.dtype}; expected that of {name}, "
+                f"{dtype}: A.with_data(A.data.astype('{dtype}'))"
             )
     for _, part in arrivals.inputs:
         for role, value in (("mean", part.mean), ("weight", part.weight)):
