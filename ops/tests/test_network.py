@@ -11,6 +11,7 @@ from event_ops import CSR, lif_expsyn_step, lif_step, neuron_step, surrogate
 from event_ops.network import Network, PoissonInput, Population, Projection, Record
 
 E, I = 70, 45
+DELAYS = np.random.default_rng(4).integers(0, 41, 8 * E)
 LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
 START = {"V_m": -60.0, "refractory": 0.0}
 
@@ -46,7 +47,7 @@ def two_populations(**record):
         Projection(matrix(E, E, 60.0), "I_syn", delay=0, source="z", target="z"),
         Projection(matrix(E, I, 1.5, 1), "jump", delay=7, source="z", target="a"),
         Projection(matrix(I, E, -80.0, 2), "I_syn", delay=12, source="a", target="z"),
-        Projection(matrix(E, E, 20.0, 3), "I_syn", delay=40, source="z", target="z"),
+        Projection(matrix(E, E, 20.0, 3), "I_syn", delay=DELAYS, source="z", target="z"),
     ]
     inputs = [
         PoissonInput("I_syn", weight=90.0, mean=np.linspace(0, 1.6, E), target="z"),
@@ -164,25 +165,31 @@ def test_a_spike_arrives_after_its_delay_in_order_of_nest():
     np.testing.assert_allclose(recording.states["I_syn"][:, 0], [0, 0, 0, 100, 100 * np.exp(-0.2)], rtol=1e-6)
 
 
-@pytest.mark.parametrize("delay", [0, 1, 5])
+@pytest.mark.parametrize("delay", [0, 5, "each"])
 def test_a_loop_in_numpy_has_the_same_spikes(delay):
     n, steps = 40, 400
+    delays = np.random.default_rng(1).integers(0, 6, 8 * n) if delay == "each" else np.full(8 * n, delay)
     A, currents = matrix(n, n, 300.0), np.linspace(400, 600, n)
     population = Population(n, lif_expsyn_step, tau_syn=0.5, R_m=0.04, I_e=jnp.float32(currents), **LIF)
-    network = Network(population, [Projection(A, "I_syn", delay=delay)], record=Record(spikes=9999))
+    network = Network(
+        population,
+        [Projection(A, "I_syn", delay=delays if delay == "each" else delay)],
+        record=Record(spikes=9999),
+    )
     _, recording = network.run(network.state(START | {"I_syn": 0.0}), steps, backend="reference")
 
-    D, V, left, current = np.asarray(A.todense(), float), np.full(n, -60.0), np.zeros(n), np.zeros(n)
+    V, left, current, D = np.full(n, -60.0), np.zeros(n), np.zeros(n), np.zeros((6, n, n))
+    np.add.at(D, (delays, np.repeat(np.arange(n), np.diff(A.indptr)), A.indices), A.data)
     decay, decay_syn = np.exp(-0.01), np.exp(-0.2)
     gain = 0.04 * 0.5 / (0.5 - 10) * (decay_syn - decay)
-    sent, expected = [np.zeros(n)] * delay, []
+    sent, expected = [np.zeros(n)] * 5, []
     for t in range(steps):
         V_inf = -65 + 0.04 * currents
         V = np.where(left > 0, V, V_inf + (V - V_inf) * decay + gain * current)
         fired = (left == 0) & (V > -50)
         V, left = np.where(fired, -65, V), np.where(fired, 10, np.maximum(left - 1, 0))
         sent.append(fired.astype(float))
-        current = current * decay_syn + sent[t] @ D
+        current = current * decay_syn + sum(sent[t + 5 - d] @ D[d] for d in range(6))
         expected += [(t, i) for i in np.flatnonzero(fired)]
     assert len(expected) > 100
     assert list(zip(*recording.spikes, strict=True)) == expected
@@ -250,9 +257,17 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
         (lambda: Projection(np.eye(3), "jump", delay=1), TypeError, "A is a ndarray; expected a CSR"),
         (lambda: Projection(SQUARE.T, "jump", delay=1), ValueError, "A is read transposed"),
-        (lambda: Projection(SQUARE, "jump", delay=-1), ValueError, "delay is -1; expected >= 0"),
-        (lambda: Projection(SQUARE, "jump", delay=1.5), TypeError, "float"),
-        (lambda: Projection(SQUARE, "jump", delay=np.ones(3)), TypeError, r"delay has shape \(3,\)"),
+        (lambda: Projection(SQUARE, "jump", delay=-1), ValueError, "delay is or contains -1; expected >= 0"),
+        (
+            lambda: Projection(SQUARE, "jump", delay=1.5),
+            TypeError,
+            "delay has dtype float64; expected integers",
+        ),
+        (
+            lambda: Projection(SQUARE, "jump", delay=[1, 2]),
+            ValueError,
+            r"delay has shape \(2,\); .* or \(3,\)",
+        ),
         (lambda: PoissonInput("jump", weight=1.0, mean=-1), ValueError, "mean is or contains -1"),
         (lambda: PoissonInput("jump", weight=1.0, mean=jnp.ones(3)), TypeError, "mean is a JAX array"),
         (lambda: Record(spikes=-1), ValueError, "spikes is -1; expected >= 0"),
@@ -294,7 +309,7 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         (
             lambda: silent(Projection(SQUARE, "jump", delay=0)).state(START),
             ValueError,
-            r"Projection\('jump'\) has delay=0 and its receptor is a variable",
+            r"Projection\('jump'\) has a delay of 0, and its receptor is a variable",
         ),
         (
             lambda: silent(Projection(SQUARE.with_data(np.ones(3, np.int32)), "jump", delay=1)).state(START),

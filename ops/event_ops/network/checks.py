@@ -34,9 +34,9 @@ def check_parts(
     for part in projections:
         _check_names(part, populations, "source", "target")
         expected = populations[part.source].size, populations[part.target].size
-        if part.A.shape != expected:
+        if part.shape != expected:
             raise ValueError(
-                f"the matrix of {_said(part)} has shape {part.A.shape}; expected {expected}: "
+                f"the matrix of {_said(part)} has shape {part.shape}; expected {expected}: "
                 "a row for each neuron that sends, a column for each that receives"
             )
 
@@ -129,10 +129,10 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
         raise ValueError(f"the receptor of {said} is {what}; expected one of {', '.join(known)}")
     dtype = states[name].dtype if is_state else float_of(states)
     for _, part in arrivals.projections:
-        if part.delay == 0 and not is_state:
+        if 0 in part.ages and not is_state:
             raise ValueError(
-                f"{_said(part)} has delay=0 and its receptor is a variable, which is read before a step's "
-                "spikes are known; expected delay >= 1, or a state"
+                f"{_said(part)} has a delay of 0, and its receptor is a variable, which is read before the "
+                "spikes of a step are known; expected delay >= 1, or a state"
             )
         if summed_in(part.A.data) != dtype:
             raise TypeError(

@@ -52,7 +52,7 @@ class Layout:
         for name, population in populations.items():
             first[name], total = total, total + population.size
         slots = {
-            name: 1 + max((x.delay for x in projections if x.source == name), default=0)
+            name: 1 + max((max(x.ages) for x in projections if x.source == name), default=0)
             for name in populations
         }
         receptors = dict.fromkeys((x.target, x.receptor) for x in (*inputs, *projections))

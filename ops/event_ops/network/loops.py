@@ -11,13 +11,6 @@ from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 
 
 @njit
-def slot_of(time: Any, delay: Any, lists: Any) -> Any:
-    """Return the row of a list of steps that has the spikes of `delay` steps ago."""
-    slots = np.uintp(lists.shape[0])
-    return (np.uintp(time) % slots + slots - np.uintp(delay)) % slots
-
-
-@njit
 def read_history(history: Any, lists: Any, counts: Any) -> None:
     """List the spikes of all steps of a history of bits."""
     for slot in range(np.uintp(history.shape[0])):
@@ -37,20 +30,34 @@ def write_history(lists: Any, counts: Any, history: Any) -> None:
 @njit
 def list_spikes(spikes: Any, lists: Any, counts: Any, time: Any) -> None:
     """List the spikes of a step."""
-    slot = slot_of(time, 0, lists)
+    slot = np.uintp(time) % np.uintp(counts.size)
     counts[slot] = active_ids(spikes, lists[slot])
 
 
 @njit
-def deliver(data: Any, indices: Any, indptr: Any, lists: Any, counts: Any, slot: Any, y: Any) -> None:
-    """Add the rows of the spikes in a slot to y."""
-    add_rows(data, indices, indptr, lists, lists[slot, : counts[slot]], y)
+def deliver(
+    data: Any, indices: Any, indptr: Any, ages: Any, lists: Any, counts: Any, time: Any, rows: Any, y: Any
+) -> None:
+    """Add the rows of the spikes that are as old as `ages`, in this order; `rows` has room for a step's."""
+    slots, each, found = np.uintp(counts.size), np.uintp(ages.size), np.uintp(0)
+    now = np.uintp(time) % slots
+    for k in range(each):
+        age = np.uintp(ages[k])
+        slot = now - age if age <= now else now + slots - age
+        if found + counts[slot] > np.uintp(rows.size):
+            add_rows(data, indices, indptr, lists, rows[:found], y)
+            found = np.uintp(0)
+        first = age if each > np.uintp(1) else np.uintp(0)
+        for position in range(counts[slot]):
+            rows[found + position] = np.uintp(lists[slot, position]) * each + first
+        found += counts[slot]
+    add_rows(data, indices, indptr, lists, rows[:found], y)
 
 
 @njit
 def record_spikes(lists: Any, counts: Any, time: Any, first: Any, found: Any, times: Any, ids: Any) -> Any:
     """Write the spikes of a step behind the `found` first, as many as have room; return the new number."""
-    slot, room = slot_of(time, 0, lists), np.uintp(ids.size)
+    slot, room = np.uintp(time) % np.uintp(counts.size), np.uintp(ids.size)
     kept = min(counts[slot], room - min(np.uintp(found), room))
     for position in range(kept):
         times[np.uintp(found) + position] = time

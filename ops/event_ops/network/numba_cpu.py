@@ -23,7 +23,7 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
     loops.deliver, loops.end_record, loops.list_spikes, loops.read_history, loops.record_spikes,
-    loops.record_state, loops.slot_of, loops.write_history, clear, draw, hoist, stored_spikes,
+    loops.record_state, loops.write_history, clear, draw, hoist, stored_spikes,
 )  # fmt: skip
 _RUN: Final = """\
 {begin}
@@ -92,6 +92,7 @@ def _begin(plan: Plan, p: int) -> list[str]:
         f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *seen])}",
         f"lists{p} = np.empty((history{p}.shape[0], size{p}), np.uint32)",
         f"counts{p} = np.empty(history{p}.shape[0], np.uintp)",
+        f"rows{p} = np.empty(size{p}, np.uintp)",
         f"read_history(history{p}, lists{p}, counts{p})",
         *(
             f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
@@ -133,8 +134,7 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
         for m in sums.inputs
     ]
     delivered = [
-        f"deliver(data{q}, indices{q}, indptr{q}, lists{s}, counts{s}, "
-        f"slot_of(time, delays[{q}], lists{s}), {y})"
+        f"deliver(data{q}, indices{q}, indptr{q}, ages{q}, lists{s}, counts{s}, time, rows{s}, {y})"
         for q, s in sums.projections
     ]
     return [*([] if is_state else [f"clear({y})"]), *drawn, *delivered]

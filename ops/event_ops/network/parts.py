@@ -111,18 +111,19 @@ class Projection:
         receptor: the name of a state or variable of the model that receives. To a state the weight is added
             behind the step of the neurons, as NEST adds to currents. A variable, like the `jump` of delta
             synapses, is the sum of what arrives in a step, 0 where nothing does.
-        delay: in steps, the same for all. A spike of step t arrives in step t + delay; so with a delay of 0
-            it is added behind its own step, as Brian2 does without delay, and a variable takes at least 1.
+        delay: in steps, the same for all, or (nse,) of integers that are known now, one for each entry of A.
+            A spike of step t arrives in step t + delay; so with a delay of 0 it is added behind its own step,
+            as Brian2 does without delay, and a variable takes at least 1.
         source, target: names of the populations, where the network has several.
 
     Raises:
-        TypeError: A is no CSR matrix, or delay no integer.
-        ValueError: A is read transposed, or delay < 0.
+        TypeError: A is no CSR matrix, or a delay no integer.
+        ValueError: A is read transposed, a delay is below 0, or there are as many as A has no entries.
     """
 
     A: CSR
     receptor: str
-    delay: int
+    ages: tuple[int, ...]
     source: str
     target: str
 
@@ -136,18 +137,40 @@ class Projection:
             )
         if A.transposed:
             raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
-        if isinstance(delay, jax.Array | np.ndarray) and delay.ndim:
-            raise TypeError(
-                f"delay has shape {delay.shape}; expected one for all entries; make a projection for each "
-                "delay, or put csr_event_arrivals, which has a delay for each entry, into a loop of your own"
-            )
-        steps = operator.index(delay)
-        if steps < 0:
-            raise ValueError(f"delay is {steps}; expected >= 0, in steps")
-        vars(self).update(A=A, receptor=receptor, delay=steps, source=source, target=target)
+        delays = np.asarray(delay)
+        if delays.dtype.kind not in "iu":
+            raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
+        if delays.shape not in ((), (A.nse,)):
+            raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
+        if delays.size and delays.min() < 0:
+            raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
+        A, ages = _by_delay(A, delays) if delays.ndim else (A, (int(delays),))
+        vars(self).update(A=A, receptor=receptor, ages=ages, source=source, target=target)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many neurons send, and how many receive."""
+        rows, columns = self.A.shape
+        return rows // len(self.ages), columns
 
 
-register(Projection, ("A",), ("receptor", "delay", "source", "target"), "event_ops.network.Projection")
+register(Projection, ("A",), ("receptor", "ages", "source", "target"), "event_ops.network.Projection")
+
+
+def _by_delay(A: CSR, delays: np.ndarray) -> tuple[CSR, tuple[int, ...]]:
+    """Return the matrix with a row for each neuron and delay, and the delays in the order of a history.
+
+    Row i * slots + d is what neuron i sends with a delay of d, as `csr_event_arrivals` takes it; in slot 0 of
+    its history are the spikes of now, then those of slots - 1 steps ago, and so on to the last step's.
+    """
+    (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
+    sources = np.repeat(np.arange(rows), np.diff(np.asarray(A.indptr)))
+    row = sources * slots + delays
+    order = np.argsort(row, kind="stable")
+    ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)
+    data = A.data[order] if A.data.ndim else A.data
+    by_delay = CSR(data, A.indices[order], ends, shape=(rows * slots, columns), validate=False)
+    return by_delay, (0, *range(slots - 1, 0, -1))
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -80,7 +80,6 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
     layout: Layout = network.layout
     numbers = {name: number for number, name in enumerate(layout.populations)}
     arrays: Arrays = {"begin": state.step, "every": np.int32(network.record.every)}
-    arrays["delays"] = np.array([*(x.delay for x in network.projections), 0], np.int32)
     arrays["first"] = np.array([*layout.first.values(), layout.total], np.int32)
     neurons = layout.named(state.neurons)
     steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
@@ -89,6 +88,7 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
         dtype = jnp.promote_types(part.A.data.dtype, np.float32)
         arrays[f"data{place}"] = event_weights(part.A.data, part.A.indices, dtype)
         arrays[f"indices{place}"], arrays[f"indptr{place}"] = part.A.indices, part.A.indptr
+        arrays[f"ages{place}"] = np.array(part.ages, np.int32)
     recorded = []
     for name, chosen in layout.named(network.record.states).items():
         for key, ids in chosen.items():

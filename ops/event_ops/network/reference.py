@@ -65,12 +65,11 @@ def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) 
 
 
 def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.Array) -> jax.Array:
-    """Return the sums with the spikes of `delay` steps ago, one row of the history, added."""
+    """Return the sums with the spikes added that arrive in this step."""
     slots, A = history.shape[0], part.A
-    then = (step % slots + slots - part.delay) % slots
-    row = jax.lax.dynamic_slice_in_dim(history, then, 1)
+    recent = history[(step % slots + slots - np.int32(part.ages)) % slots]
     return csr_event_arrivals(
-        row, A.data, A.indices, A.indptr, 0, shape=A.shape, initial=sums, encoding="bits"
+        recent, A.data, A.indices, A.indptr, 0, shape=part.shape, initial=sums, encoding="bits"
     )
 
 
