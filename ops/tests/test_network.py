@@ -324,10 +324,14 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         (
             lambda: silent(states={"V_m": [0, 3]}).state(START),
             ValueError,
-            r"ids of V_m from 0 to 3; expected ids in \[0, 3\)",
+            r"ids of V_m from 0 to 3; expected them in \[0, 3\)",
         ),
         (lambda: silent(states={"w": [0]}).state(START), ValueError, "Record has the state 'w'"),
-        (lambda: silent(states={"V_m": [0.5]}).state(START), TypeError, "expected a list of integers"),
+        (
+            lambda: Record(states={"V_m": [0.5]}),
+            TypeError,
+            r"float64\(1,\) as ids; expected a list of integers",
+        ),
         (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
         (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),
         (

@@ -11,10 +11,13 @@ from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 
 
 @njit
-def read_history(history: Any, lists: Any, counts: Any) -> None:
-    """List the spikes of all steps of a history of bits."""
-    for slot in range(np.uintp(history.shape[0])):
-        counts[slot] = set_bits_into(history[slot], lists.shape[1], lists[slot])
+def lists_of(history: Any, size: Any) -> Any:
+    """Return lists of the spikes of all steps of a history of bits, and their lengths."""
+    slots, room = history.shape[0], history.shape[1] * BITS  # also for bits that no neuron has
+    lists, counts = np.empty((slots, room), np.uint32), np.empty(slots, np.uintp)
+    for slot in range(np.uintp(slots)):
+        counts[slot] = set_bits_into(history[slot], size, lists[slot])
+    return lists, counts
 
 
 @njit

@@ -22,7 +22,7 @@ from ffi_bridge import numba_kernel
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    loops.deliver, loops.end_record, loops.list_spikes, loops.read_history, loops.record_spikes,
+    loops.deliver, loops.end_record, loops.list_spikes, loops.lists_of, loops.record_spikes,
     loops.record_state, loops.write_history, clear, draw, hoist, stored_spikes,
 )  # fmt: skip
 _RUN: Final = """\
@@ -90,10 +90,8 @@ def _begin(plan: Plan, p: int) -> list[str]:
         f"spikes{p} = np.empty(size{p}, np.bool_)",
         *(f"{x} = np.empty_like({states[0]})" for x in seen),
         f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *seen])}",
-        f"lists{p} = np.empty((history{p}.shape[0], size{p}), np.uint32)",
-        f"counts{p} = np.empty(history{p}.shape[0], np.uintp)",
+        f"lists{p}, counts{p} = lists_of(history{p}, size{p})",
         f"rows{p} = np.empty(size{p}, np.uintp)",
-        f"read_history(history{p}, lists{p}, counts{p})",
         *(
             f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
             for k, (receptor, place) in enumerate(zip(part.variables, places, strict=False))

@@ -3,7 +3,7 @@
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -216,27 +216,26 @@ def _hashable(means: np.ndarray) -> Any:
     return tuple(means.tolist()) if means.ndim else float(means)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, init=False)
 class Record:
-    """Choose what a run records: spikes as a list, and states of some neurons.
-
-    A pytree, whose leaves are the ids of `states`.
+    """Choose what a run records: spikes as a list, and states of some neurons. It is static.
 
     Args:
         spikes: how many spikes of a run have room, >= 0. More are counted, and reported where the list is
             read.
-        states: name of a state -> ids of neurons; where the network has several populations, name of the
-            population -> such a dictionary.
+        states: name of a state -> ids of neurons, that are known now; where the network has several
+            populations, name of the population -> such a dictionary.
         every: record states behind each so many steps, >= 1.
 
     Raises:
-        TypeError: spikes or every is no integer.
+        TypeError: spikes or every is no integer, or ids are no list of integers.
         ValueError: spikes < 0 or every < 1.
     """
 
     spikes: int
-    states: dict[str, Any]
     every: int
+    text: str  # of the states, by which records are equal
+    states: dict[str, Any] = field(compare=False)
 
     def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
         capacity, steps = operator.index(spikes), operator.index(every)
@@ -244,8 +243,13 @@ class Record:
             raise ValueError(f"spikes is {capacity}; expected >= 0, the number that has room in a run")
         if steps < 1:
             raise ValueError(f"every is {steps}; expected at least 1 step")
-        chosen = jax.tree.map(as_array, dict(states or {}), is_leaf=lambda x: not isinstance(x, dict))
-        vars(self).update(spikes=capacity, states=chosen, every=steps)
+        chosen = jax.tree.map(_ids, dict(states or {}), is_leaf=lambda x: not isinstance(x, dict))
+        text = repr(jax.tree.map(lambda x: x.tolist(), chosen))
+        vars(self).update(spikes=capacity, every=steps, text=text, states=chosen)
 
 
-register(Record, ("states",), ("spikes", "every"), "event_ops.network.Record")
+def _ids(given: Any) -> np.ndarray:
+    ids = np.asarray(given)
+    if ids.ndim != 1 or (ids.dtype.kind not in "iu" and ids.size):
+        raise TypeError(f"states has {ids.dtype}{ids.shape} as ids; expected a list of integers, known now")
+    return ids.astype(np.int32)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.csr import event_weights
+from event_ops.checks.arrays import FLOAT_WEIGHTS
+from event_ops.checks.csr import check_csr, event_weights
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
 from event_ops.kernels.reference.poisson import poisson_tables
@@ -85,6 +86,7 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
     steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
     sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays) for x in layout.arrivals]
     for place, part in enumerate(network.projections):
+        check_csr(part.A.data, part.A.indices, part.A.indptr, part.A.shape, FLOAT_WEIGHTS)
         dtype = jnp.promote_types(part.A.data.dtype, np.float32)
         arrays[f"data{place}"] = event_weights(part.A.data, part.A.indices, dtype)
         arrays[f"indices{place}"], arrays[f"indptr{place}"] = part.A.indices, part.A.indptr

@@ -126,7 +126,7 @@ class Network:
 
         Args:
             state: of `state`, or of a run; under `jax.jit(..., donate_argnums=...)` it is updated in place.
-            steps: >= 0, static; a multiple of the record's `every`, where it has states.
+            steps: >= 1, static; a multiple of the record's `every`, where it has states.
             backend: "numba_cpu", the native call, or "reference", the scan; default: choose, as `explain`
                 says.
 
@@ -166,7 +166,7 @@ class Network:
         return neurons, history, (spikes, spikes, count, layout.nested(states))
 
 
-register(Network, ("populations", "projections", "inputs", "record"), ("names",), "event_ops.network.Network")
+register(Network, ("populations", "projections", "inputs"), ("names", "record"), "event_ops.network.Network")
 
 
 def _each(x: Any, size: int, name: str) -> jax.Array:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -37,7 +36,9 @@ def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any
     model, seed, steps = cuba.CubaParameters(**request["model"]), request["seed"], request["steps"]
     connectivity = random_connectivity(request["neurons"], model, seed)
     network = cuba.declared(connectivity, model)
-    begin = partial(cuba.declared_state, network, cuba.initial_state(connectivity, model, seed))
+
+    def begin() -> Any:
+        return cuba.declared_state(network, cuba.initial_state(connectivity, model, seed))
 
     def run(state: Any, network: Any) -> tuple[Any, jax.Array]:
         state, recording = network.run(state, steps)
