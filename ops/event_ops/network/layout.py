@@ -1,4 +1,4 @@
-"""Where things are in a network: populations by name, what adds to receptors, places in lists of all."""
+"""The layout of a network: populations by name, additions to receptors, places in lists of all neurons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONLY: Final = ""  # the name of the population of a network that has one
 
 
 class Arrivals(NamedTuple):
-    """Hold what adds to one receptor of a population, in order, with places among all of the network."""
+    """Hold the inputs and projections of one receptor in order, with their places in the network."""
 
     target: str
     receptor: str
@@ -25,7 +25,7 @@ class Arrivals(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Hold the populations of a network by name, and where each is in what all share.
+    """Hold the populations of a network by name, and their places in shared lists.
 
     Args:
         first: the id of its first neuron in lists of all.
@@ -62,7 +62,7 @@ class Layout:
         return cls(dict(populations), first, slots, total, arrivals)
 
     def named(self, values: Any) -> dict[str, Any]:
-        """Return what is given for several populations by their names; what is given for one, by ONLY."""
+        """Return values by the name of their population, which is ONLY where there is one."""
         return {ONLY: values} if ONLY in self.populations else dict(values)
 
     def nested(self, values: Mapping[str, Any]) -> Any:

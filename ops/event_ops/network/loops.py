@@ -1,4 +1,4 @@
-"""Loops of a run on the CPU: spikes as lists, what they add, the history at the ends, and the record."""
+"""Loops of a run on the CPU: lists of spikes, arrivals, the history at the ends, and the record."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def record_state(state: Any, chosen: Any, row: Any) -> None:
 
 @njit
 def end_record(found: Any, total: Any, times: Any, ids: Any, num_spikes: Any) -> None:
-    """Write what is behind the recorded spikes, and how many there were."""
+    """Write padding behind the recorded spikes, and the number of all."""
     for position in range(np.uintp(found), np.uintp(ids.size)):
         times[position], ids[position] = -1, total
     num_spikes[()] = min(np.uintp(found), np.uintp(np.iinfo(np.int32).max))

@@ -68,19 +68,19 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
 
 
 def changed(plan: Plan) -> list[str]:
-    """Return the names of what a run updates: states, and histories."""
+    """Return the names of arrays that a run updates: states, and histories."""
     each = enumerate(plan.populations)
     states = [f"state{p}_{k}" for p, part in each for k in range(len(part.states))]
     return [*states, *(f"history{p}" for p in range(len(plan.populations)))]
 
 
 def outputs(plan: Plan) -> list[str]:
-    """Return the names of what a run writes."""
+    """Return the names of all outputs of a run."""
     return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
 def _begin(plan: Plan, p: int) -> list[str]:
-    """Return the lines that make what a population needs in all steps."""
+    """Return the lines in front of the loop for a population."""
     part = plan.populations[p]
     neuron, states = part.neuron, [f"state{p}_{k}" for k in range(len(part.states))]
     seen = [f"seen{p}_{k}" for k in range(neuron.count - neuron.positional - 1)]
@@ -118,7 +118,7 @@ def _variables(plan: Plan, p: int) -> str:
 
 
 def _added(plan: Plan, to_states: bool) -> list[str]:
-    """Return the lines that add what arrives in a step, to states or to variables."""
+    """Return the lines that add the arrivals of a step, to states or to variables."""
     chosen = [(k, sums) for k, sums in enumerate(plan.sums) if plan.is_state(sums) == to_states]
     return [line for k, sums in chosen for line in _added_to(plan, k, sums)]
 

@@ -1,4 +1,4 @@
-"""The parts of a network: populations, projections between them, inputs, and what is recorded."""
+"""The parts of a network: populations, projections between them, inputs, and the record."""
 
 import inspect
 import operator
@@ -66,7 +66,7 @@ class Population:
 
     @property
     def drawn(self) -> tuple[str, ...]:
-        """Return the names by which a model with noise takes what its numbers are drawn from."""
+        """Return the names of seed, step and first, where a model with noise takes them."""
         is_noisy = isinstance(self.model, NeuronStep) and self.model.model.noise
         return tuple(DRAWN) if is_noisy else ()
 
@@ -218,7 +218,7 @@ def _hashable(means: np.ndarray) -> Any:
 
 @dataclass(frozen=True, init=False)
 class Record:
-    """Choose what a run records: spikes as a list, and states of some neurons. It is static.
+    """Choose the record of a run: spikes as a list, and states of some neurons. It is static.
 
     Args:
         spikes: how many spikes of a run have room, >= 0. More are counted, and reported where the list is

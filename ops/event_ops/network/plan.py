@@ -1,4 +1,4 @@
-"""What a native run consists of: functions of neurons, what adds to what, and the arrays that it reads."""
+"""The plan of a native run: functions of neurons, additions to receptors, and the arrays that it reads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,7 @@ class Neurons:
 
 @dataclass(frozen=True)
 class Sums:
-    """Hold what adds to a receptor of a population: inputs, and projections with their sources."""
+    """Hold the additions to a receptor of a population: inputs, and projections with their sources."""
 
     population: int
     receptor: str
@@ -149,7 +149,7 @@ def _model(population: Population) -> str:
 def _sums_of(
     arrivals: Arrivals, layout: Layout, numbers: dict[str, int], states: Any, state: State, arrays: Arrays
 ) -> Sums:
-    """Return what adds to a receptor; add what its inputs draw from to the arrays."""
+    """Return the additions to a receptor; add the tables of its inputs to the arrays."""
     receptor, size = arrivals.receptor, layout.populations[arrivals.target].size
     dtype = states[receptor].dtype if receptor in states else float_of(states)
     for place, part in arrivals.inputs:

@@ -21,7 +21,7 @@ Spikes = Mapping[str, jax.Array]
 
 
 class Log(NamedTuple):
-    """Hold the list of spikes, with room behind it for those of one step, and the number of all."""
+    """Hold the list of spikes, with room behind it for one step, and their number."""
 
     times: jax.Array
     ids: jax.Array
@@ -29,7 +29,7 @@ class Log(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """Hold what a step of the scan changes."""
+    """Hold the values that a step of the scan changes."""
 
     neurons: dict[str, dict[str, jax.Array]]
     history: dict[str, jax.Array]
@@ -48,13 +48,13 @@ def mean_of(part: PoissonInput) -> np.ndarray:
 
 
 def noise_of(layout: Layout, name: str, state_seed: jax.Array, step: jax.Array) -> dict[str, Any]:
-    """Return what a model with noise draws from, by name."""
+    """Return seed, step and first by name for a model with noise."""
     words = {"seed": state_seed, "step": step, "first": layout.first[name]}
     return {key: words[key] for key in layout.populations[name].drawn}
 
 
 def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) -> jax.Array:
-    """Return the sums with what arrives in this step added."""
+    """Return the sums with the arrivals of this step added."""
     for place, part in arrivals.inputs:
         weight = jnp.asarray(part.weight).astype(sums.dtype)
         key = key_of(seed, place)
@@ -74,7 +74,7 @@ def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.
 
 
 def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[str, jax.Array]]:
-    """Return what a step changes but for the list, and the spikes."""
+    """Return the carry after a step but for the list, and the spikes."""
     variables: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.populations}
     for arrivals in layout.arrivals:
         target, receptor = arrivals.target, arrivals.receptor
@@ -98,7 +98,7 @@ def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[
 
 
 def logged(layout: Layout, log: Log, spikes: Spikes, step: jax.Array) -> Log:
-    """Return the list with the spikes of a step behind the others, as many as have room."""
+    """Return the list with the spikes of a step at its end, as many as have room."""
     times, ids, count = log.times, log.ids, log.found
     room = ids.shape[0] - max(x.size for x in layout.populations.values())
     for name, population in layout.populations.items():
@@ -121,7 +121,7 @@ def traces_of(network: Any, neurons: Mapping[str, Mapping[str, jax.Array]]) -> d
 
 
 def run(network: Any, state: State, steps: int) -> Any:
-    """Return the states, the histories, and what is recorded."""
+    """Return the states, the histories, and the record."""
     layout, record = network.layout, network.record
     room = record.spikes + max(x.size for x in layout.populations.values())
     at_once = record.every if record.states else steps

@@ -89,7 +89,7 @@ class Network:
 
     @property
     def layout(self) -> Layout:
-        """The populations by name, with their places in lists of all neurons, and what adds to receptors."""
+        """The populations by name, with their places in lists of all neurons, and additions to receptors."""
         populations = dict(zip(self.names, self.populations, strict=True))
         return Layout.of(populations, self.inputs, self.projections)
 
@@ -120,7 +120,7 @@ class Network:
         return state
 
     def run(self, state: State, steps: int, *, backend: str | None = None) -> tuple[State, Recording]:
-        """Return the state after `steps` steps, and what was recorded in them.
+        """Return the state after `steps` steps, and their record.
 
         Runs go on where the last one ended: `run(100)` gives the same bits as `run(50)` twice.
 
@@ -145,13 +145,13 @@ class Network:
         return State(neurons, history, step, state.seed), Recording(*recorded)
 
     def explain(self, state: State) -> str:
-        """Return how a run from such a state goes on a CPU: as one native call, or as a scan, and why."""
+        """Return how a run from a state goes on a CPU: as one native call, or as a scan, and why."""
         check_state(state, self.layout, self.record)
         reason = lacks(self, state)
         return f"a scan of operators, since {reason}" if reason else "one native call"
 
     def _outs(self, state: State, steps: int) -> Any:
-        """Return shapes and dtypes of what a run returns."""
+        """Return shapes and dtypes of the results of a run."""
         layout, rows = self.layout, steps // self.record.every
         changed: Any = state.neurons, state.history
         neurons, history = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), changed)

@@ -1,4 +1,4 @@
-"""What a run hands on, the state of a network, and what it records."""
+"""The state of a network between runs, and the record of a run."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Hold what one run has recorded.
+    """Hold the record of one run.
 
     Attributes:
         times: int32 (capacity,), the step of each spike, in order; -1 behind the last.
@@ -49,7 +49,7 @@ class Recording:
 
     @property
     def spikes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (times, ids) without what is behind the last.
+        """Return (times, ids) without the padding.
 
         Raises ValueError if there were more than had room, or in a function that is traced.
         """
