@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from refused_options import check_one_line
 
+from event_ops.network import Record
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.coba import (
     CobaParameters,
     State,
     catalog_step,
+    declared,
     initial_state,
     main,
     on_device,
@@ -38,6 +40,19 @@ def run(connectivity: Connectivity, backend: str | None, steps: int) -> tuple[St
     for t, count in enumerate(counts):
         spikes[t, np.asarray(ids[t, :count])] = True
     return state, spikes
+
+
+def test_a_run_in_one_call_has_the_bits_of_the_steps():
+    connectivity = with_weights(random_connectivity(400, MODEL, seed=2))
+    state, spikes = run(connectivity, None, STEPS)
+    declaration = declared(connectivity, MODEL, Record(spikes=STEPS * 400))
+    end, recording = declaration.run(
+        declaration.state(initial_state(connectivity, MODEL, 5)._asdict()), STEPS, backend="numba_cpu"
+    )
+    assert spikes.any()
+    np.testing.assert_array_equal(np.transpose(recording.spikes), np.argwhere(spikes))
+    for name, expected in state._asdict().items():
+        np.testing.assert_array_equal(end.neurons[name], expected)
 
 
 def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[list[np.ndarray], np.ndarray]:

@@ -15,9 +15,9 @@ from event_ops_harness.networks.cuba import (
     CHANNELS,
     CubaParameters,
     State,
+    by_name,
     catalog_step,
     declared,
-    declared_state,
     initial_state,
     on_device,
 )
@@ -61,7 +61,7 @@ def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.nd
 def run_in_one_call(connectivity: Connectivity, steps: int) -> tuple[State, np.ndarray]:
     """The same of the declared network."""
     declaration = declared(connectivity, MODEL, Record(spikes=99 * connectivity.neurons))
-    state = declared_state(declaration, initial_state(connectivity, MODEL, 5))
+    state = declaration.state(by_name(initial_state(connectivity, MODEL, 5)))
     state, recording = declaration.run(state, steps)
     spikes = np.zeros((steps, connectivity.neurons), bool)
     spikes[recording.spikes] = True

@@ -153,7 +153,7 @@ def test_a_spike_arrives_after_its_delay_in_order_of_nest():
         record=Record(spikes=9, states={"V_m": [1]}),
     )
     state = on_variable.state({"V_m": np.float32([-40, -65]), "refractory": 0.0})
-    _, recording = on_variable.run(state, 6)
+    _, recording = on_variable.run(state, 6, backend="reference")
     assert [x.tolist() for x in recording.spikes] == [[0, 3], [0, 1]]
     on_state = Network(
         Population(2, lif_expsyn_step, tau_syn=0.5, **LIF),
@@ -161,7 +161,7 @@ def test_a_spike_arrives_after_its_delay_in_order_of_nest():
         record=Record(spikes=9, states={"I_syn": [1]}),
     )
     state = on_state.state({"V_m": np.float32([-40, -65]), "refractory": 0.0, "I_syn": 0.0})
-    _, recording = on_state.run(state, 5)
+    _, recording = on_state.run(state, 5, backend="reference")
     np.testing.assert_allclose(recording.states["I_syn"][:, 0], [0, 0, 0, 100, 100 * np.exp(-0.2)], rtol=1e-6)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import event_ops
+from event_ops import network
 from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters, capacity_of
@@ -83,16 +84,11 @@ def initial_state(connectivity: Connectivity, model: CobaParameters, seed: int) 
 
 def channels(connectivity: Connectivity, columns: int) -> tuple[event_ops.CSR, ...]:
     """Return the excitatory and the inhibitory matrix, of at least N columns."""
-    neurons, weights = connectivity.neurons, np.abs(connectivity.data)
-    channel, target = np.divmod(connectivity.indices, np.int32(neurons))
     matrices = []
     for k, scale in enumerate(connectivity.channel_scale):
-        chosen = channel == k
-        # The entries of this channel in front of each place: by it the row ends of both become those of one.
-        before = np.concatenate([[0], np.cumsum(chosen, dtype=np.int32)])
-        data = np.float32(scale) * (weights[chosen] if weights.ndim else weights)
-        csr = data, target[chosen], before[connectivity.indptr].astype(np.int32)
-        matrices.append(event_ops.CSR(*csr, shape=(neurons, columns)))
+        data, *structure = connectivity.of_channel(k)
+        parts = np.float32(scale) * np.abs(data), *structure
+        matrices.append(event_ops.CSR(*parts, shape=(connectivity.neurons, columns)))
     return tuple(matrices)
 
 
@@ -130,6 +126,17 @@ def catalog_step(
     return step
 
 
+def declared(
+    connectivity: Connectivity, model: CobaParameters, record: network.Record | None = None
+) -> network.Network:
+    """Return the network as a declaration, whose run is one call; spikes act in their own step."""
+    neuron = {name: getattr(model, name) for name in NEURON} | {"t_ref": model.held_time}
+    neurons = network.Population(connectivity.neurons, event_ops.lif_cond_exp_step, **neuron)
+    matrices = zip(on_device(connectivity), ("g_ex", "g_in"), strict=True)
+    projections = [network.Projection(A, receptor, delay=0) for A, receptor in matrices]
+    return network.Network(neurons, projections, record=record)
+
+
 class Blocks(PackedBlocks):
     """Split all arrays of the state, and the matrix of each channel by target."""
 
@@ -145,7 +152,17 @@ class Blocks(PackedBlocks):
         return Synapses(*(A.local().T for A in wiring))
 
 
-COBA: Final = Network("coba", CobaParameters(), OPERATORS, catalog_step, initial_state, on_device, Blocks)
+COBA: Final = Network(
+    "coba",
+    CobaParameters(),
+    OPERATORS,
+    catalog_step,
+    initial_state,
+    on_device,
+    Blocks,
+    declared,
+    by_name=State._asdict,
+)
 main = COBA.program.main
 
 if __name__ == "__main__":

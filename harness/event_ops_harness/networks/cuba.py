@@ -153,10 +153,9 @@ def declared(
     return network.Network(neurons, projections, record=record)
 
 
-def declared_state(declaration: network.Network, state: State) -> network.State:
-    """Return the first state of a declared network."""
-    g_ex, g_in = state.g
-    return declaration.state({"V_m": state.V_m, "refractory": state.refractory, "g_ex": g_ex, "g_in": g_in})
+def by_name(state: State) -> dict[str, jax.Array]:
+    """Return the states of the neurons of the declared network."""
+    return {"V_m": state.V_m, "refractory": state.refractory, "g_ex": state.g[0], "g_in": state.g[1]}
 
 
 class Blocks(PackedBlocks):
@@ -187,6 +186,8 @@ CUBA: Final = Network(
     initial_state,
     on_device,
     Blocks,
+    declared,
+    by_name,
     fused="event_ops_harness.networks.cuba_fused",
 )
 main = CUBA.program.main

@@ -39,6 +39,8 @@ class Network:
     initial_state: Callable[..., Any]  # of connectivity, model and seed
     on_device: Callable[[Connectivity], Any]  # what the step reads
     blocks: type[PackedBlocks]
+    declared: Callable[..., Any]  # of connectivity, model and record: an `event_ops.network.Network`
+    by_name: Callable[[Any], dict[str, Any]]  # the first state, for `declared`
     fused: str | None = None  # the module with its step as one Numba kernel
 
     def begin(

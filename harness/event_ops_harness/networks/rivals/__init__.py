@@ -25,7 +25,7 @@ CYTHON: Final = Rival("Brian2 Cython", _BRIAN2, {"target": "cython"})
 NEST: Final = Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),))
 
 RIVALS: Final = {
-    "coba": (CATALOG, STANDALONE, FLOAT32, CYTHON, NEST),
+    "coba": (CATALOG, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
     "cuba": (CATALOG, FUSED, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
     "hpc_benchmark": (OURS, NEST),
     "inhibitory_stdp": (OURS, STANDALONE),

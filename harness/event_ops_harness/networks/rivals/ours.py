@@ -32,19 +32,20 @@ BALANCED = {"coba": coba.COBA, "cuba": cuba.CUBA}
 
 
 def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
-    """Build the CUBA network as a declaration; return its compiled run, and what `balanced` returns."""
-    model, seed, steps = cuba.CubaParameters(**request["model"]), request["seed"], request["steps"]
+    """Build a balanced network as a declaration; return its compiled run, and what `balanced` returns."""
+    network, seed, steps = BALANCED[request["network"]], request["seed"], request["steps"]
+    model = type(network.model)(**request["model"])
     connectivity = random_connectivity(request["neurons"], model, seed)
-    network = cuba.declared(connectivity, model)
+    declaration = network.declared(connectivity, model)
 
     def begin() -> Any:
-        return cuba.declared_state(network, cuba.initial_state(connectivity, model, seed))
+        return declaration.state(network.by_name(network.initial_state(connectivity, model, seed)))
 
-    def run(state: Any, network: Any) -> tuple[Any, jax.Array]:
-        state, recording = network.run(state, steps)
+    def run(state: Any, declaration: Any) -> tuple[Any, jax.Array]:
+        state, recording = declaration.run(state, steps)
         return state, recording.num_spikes
 
-    return jax.jit(run, donate_argnums=0).lower(begin(), network).compile(), begin, network
+    return jax.jit(run, donate_argnums=0).lower(begin(), declaration).compile(), begin, declaration
 
 
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
