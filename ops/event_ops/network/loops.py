@@ -1,4 +1,8 @@
-"""Loops of a run on the CPU: lists of spikes, arrivals, the history at the ends, and the record."""
+"""Loops of a run on the CPU: lists of spikes, arrivals, the history at the ends, and the record.
+
+Spikes that are under way wait as lists of neurons, one for each step, and are delivered when they arrive: to
+the state itself, so that there is no buffer of sums for each delay to read and clear in every step.
+"""
 
 from typing import Any
 

@@ -37,6 +37,7 @@ for turn in range(np.int64(steps[()])):
 {end}"""
 
 
+# Sizes, delays and the number of steps are arrays: networks that differ in these share a kernel.
 @lru_cache(_KEPT)
 def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
     """Return the kernel of a plan: of arrays with these names, then the states, histories and records."""

@@ -39,22 +39,24 @@ class Population:
 
     size: int
     model: Callable[..., Any]
-    numbers: tuple[tuple[str, Any], ...]
+    numbers: tuple[tuple[str, Any, str], ...]
     arrays: dict[str, jax.Array]
 
     def __init__(self, size: int, model: Callable[..., Any], /, **parameters: Any) -> None:
         count = operator.index(size)
         if count < 1:
             raise ValueError(f"size is {count}; expected at least one neuron")
-        # A number with no dtype of its own keeps the precision in which decays are computed.
+        # Numbers are no leaves, as those of a traced function have lost the precision in which decays are
+        # computed. Their text tells 1, 1.0 and True apart, and 0.0 and -0.0, which are equal.
         numbers = {name: _plain(x) for name, x in parameters.items() if _is_plain(x)}
         arrays = {name: as_array(x, name) for name, x in parameters.items() if name not in numbers}
-        vars(self).update(size=count, model=model, numbers=tuple(numbers.items()), arrays=arrays)
+        exact = tuple((name, x, repr(x)) for name, x in numbers.items())
+        vars(self).update(size=count, model=model, numbers=exact, arrays=arrays)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return name -> value of all parameters."""
-        return dict(self.numbers) | self.arrays
+        return {name: x for name, x, _ in self.numbers} | self.arrays
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,8 +146,8 @@ class Projection:
             raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
         if delays.size and delays.min() < 0:
             raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
-        A, ages = _by_delay(A, delays) if delays.ndim else (A, (int(delays),))
-        vars(self).update(A=A, receptor=receptor, ages=ages, source=source, target=target)
+        by_delay, ages = _by_delay(A, delays) if delays.ndim else (A, (int(delays),))
+        vars(self).update(A=by_delay, receptor=receptor, ages=ages, source=source, target=target)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -115,6 +115,7 @@ def _noted(layout: Layout, name: str, states: dict[str, jax.Array], state: State
     neuron, noise = static["neuron"], static.get("noise", ())
     count = len(neuron.places) - len(noise)
     variables = []
+    # By identity: a receptor that went through an operation is another array.
     for k, x in enumerate(inputs[neuron.positional : count]):
         receptor = next((key for key, zeros in receptors.items() if x is zeros), "")
         variables.append(receptor)

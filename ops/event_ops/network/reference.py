@@ -67,7 +67,7 @@ def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) 
 def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.Array) -> jax.Array:
     """Return the sums with the spikes added that arrive in this step."""
     slots, A = history.shape[0], part.A
-    recent = history[(step % slots + slots - np.int32(part.ages)) % slots]
+    recent = history[(step % slots + slots - np.asarray(part.ages, np.int32)) % slots]
     return csr_event_arrivals(
         recent, A.data, A.indices, A.indptr, 0, shape=part.shape, initial=sums, encoding="bits"
     )
@@ -100,6 +100,7 @@ def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[
 def logged(layout: Layout, log: Log, spikes: Spikes, step: jax.Array) -> Log:
     """Return the list with the spikes of a step at its end, as many as have room."""
     times, ids, count = log.times, log.ids, log.found
+    # Behind the places of the record there is room for a step's ids: what has no room is written there.
     room = ids.shape[0] - max(x.size for x in layout.populations.values())
     for name, population in layout.populations.items():
         fired, number = spike_compact(spikes[name])
@@ -124,7 +125,7 @@ def run(network: Any, state: State, steps: int) -> Any:
     """Return the states, the histories, and the record."""
     layout, record = network.layout, network.record
     room = record.spikes + max(x.size for x in layout.populations.values())
-    at_once = record.every if record.states else steps
+    at_once = record.every if record.states else steps  # a row of no states at the end
     log = Log(jnp.full(room, -1, jnp.int32), jnp.full(room, layout.total, jnp.int32), jnp.int32(0))
     begin = Carry(layout.named(state.neurons), layout.named(state.history), state.step, log)
 

@@ -147,7 +147,8 @@ class Network:
     def explain(self, state: State) -> str:
         """Return how a run from a state goes on a CPU: as one native call, or as a scan, and why."""
         check_state(state, self.layout, self.record)
-        reason = lacks(self, state)
+        has_numba = "numba_cpu" in kernel.available_backends("cpu")
+        reason = lacks(self, state) if has_numba else "Numba is not installed"
         return f"a scan of operators, since {reason}" if reason else "one native call"
 
     def _outs(self, state: State, steps: int) -> Any:
