@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import CSR, lif_expsyn_step, lif_step, neuron_step, surrogate
+from event_ops import CSR, CompactCSR, lif_expsyn_step, lif_step, neuron_step, surrogate
 from event_ops.network import Network, PoissonInput, Population, Projection, Record
 
 E, I = 70, 45
@@ -36,6 +36,20 @@ def matrix(rows, columns, weight, seed=0):
     return CSR.from_coo(*(rng.integers(0, n, nse) for n in (rows, columns)), weights, shape=(rows, columns))
 
 
+def in_two_parts(A):
+    """Narrow words, those of the first half of the columns in front, with a scale for each row."""
+    columns, rows = np.asarray(A.indices), np.repeat(np.arange(E), np.diff(A.indptr))
+    part, column = np.divmod(columns, E // 2)
+    order = np.lexsort((rows, part))
+    counts = np.stack([np.bincount(rows[part == k], minlength=E) for k in range(2)])
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    indptr = np.stack([ends[: E + 1], ends[E:]]).astype(np.int32)
+    return CompactCSR(column[order].astype(np.uint16), indptr, np.linspace(2, 9, E, dtype="f"), shape=(E, E))
+
+
+WORDS = matrix(E, E, 5.0, 5).compact(rtol=0.1)
+
+
 def two_populations(**record):
     """A network with everything: states and variables that receive, two delays, inputs, noise, records."""
     currents = jnp.linspace(300, 420, E)
@@ -47,6 +61,8 @@ def two_populations(**record):
         Projection(matrix(E, E, 60.0), "I_syn", delay=0, source="z", target="z"),
         Projection(matrix(E, I, 1.5, 1), "jump", delay=7, source="z", target="a"),
         Projection(matrix(I, E, -80.0, 2), "I_syn", delay=12, source="a", target="z"),
+        Projection(WORDS, "I_syn", delay=DELAYS[: WORDS.nse], source="z", target="z"),
+        Projection(in_two_parts(matrix(E, E, 1.0, 6)), "I_syn", delay=3, source="z", target="z"),
         Projection(matrix(E, E, 20.0, 3), "I_syn", delay=DELAYS, source="z", target="z"),
     ]
     inputs = [
@@ -260,8 +276,17 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
     ("make", "error", "message"),
     [
         (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
-        (lambda: Projection(np.eye(3), "jump", delay=1), TypeError, "A is a ndarray; expected a CSR"),
+        (
+            lambda: Projection(np.eye(3), "jump", delay=1),
+            TypeError,
+            "A is a ndarray; expected a CSR or CompactCSR",
+        ),
         (lambda: Projection(SQUARE.T, "jump", delay=1), ValueError, "A is read transposed"),
+        (
+            lambda: Projection(in_two_parts(matrix(E, E, 1.0)), "jump", delay=DELAYS),
+            ValueError,
+            "A has 2 parts; expected one delay for all",
+        ),
         (lambda: Projection(SQUARE, "jump", delay=-1), ValueError, "delay is or contains -1; expected >= 0"),
         (
             lambda: Projection(SQUARE, "jump", delay=1.5),
@@ -319,7 +344,7 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         (
             lambda: silent(Projection(SQUARE.with_data(np.ones(3, np.int32)), "jump", delay=1)).state(START),
             TypeError,
-            "has dtype int32; expected that of jump, float32",
+            "has dtype int32; expected that of jump, float32; cast",
         ),
         (
             lambda: silent(inputs=[PoissonInput("jump", weight=jnp.ones(2), mean=1.0)]).state(START),

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known, summed_in
+from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import is_number
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
 from event_ops.network.parts import PoissonInput, Population, Projection, Record
@@ -134,10 +134,10 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
                 f"{_said(part)} has a delay of 0, and its receptor is a variable, which is read before the "
                 "spikes of a step are known; expected delay >= 1, or a state"
             )
-        if summed_in(part.A.data) != dtype:
+        if part.dtype != dtype:
             raise TypeError(
-                f"the matrix of {_said(part)} has dtype {part.A.data.dtype}; expected that of {name}, "
-                f"{dtype}: A.with_data(A.data.astype('{dtype}'))"
+                f"the matrix of {_said(part)} has dtype {part.dtype}; expected that of {name}, {dtype}; cast "
+                f"its weights: .astype('{dtype}')"
             )
     for _, part in arrivals.inputs:
         for role, value in (("mean", part.mean), ("weight", part.weight)):

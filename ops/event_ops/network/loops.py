@@ -11,6 +11,7 @@ import numpy as np
 from event_ops.kernels.numba_cpu.deliver import add_rows
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
 from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 
 
@@ -42,23 +43,45 @@ def list_spikes(spikes: Any, lists: Any, counts: Any, time: Any) -> None:
 
 
 @njit
-def deliver(
-    data: Any, indices: Any, indptr: Any, ages: Any, lists: Any, counts: Any, time: Any, rows: Any, y: Any
-) -> None:
-    """Add the rows of the spikes that are as old as `ages`, in this order; `rows` has room for a step's."""
-    slots, each, found = np.uintp(counts.size), np.uintp(ages.size), np.uintp(0)
-    now = np.uintp(time) % slots
-    for k in range(each):
-        age = np.uintp(ages[k])
-        slot = now - age if age <= now else now + slots - age
-        if found + counts[slot] > np.uintp(rows.size):
-            add_rows(data, indices, indptr, lists, rows[:found], y)
-            found = np.uintp(0)
-        first = age if each > np.uintp(1) else np.uintp(0)
-        for position in range(counts[slot]):
-            rows[found + position] = np.uintp(lists[slot, position]) * each + first
-        found += counts[slot]
-    add_rows(data, indices, indptr, lists, rows[:found], y)
+def add_entries(matrix: Any, lists: Any, rows: Any, each: Any, y: Any) -> None:
+    """Add rows of a CSR matrix to y."""
+    data, indices, indptr = matrix
+    add_rows(data, indices, indptr, lists, rows, y)
+
+
+@njit
+def add_words(matrix: Any, lists: Any, rows: Any, each: Any, y: Any) -> None:
+    """Add rows of words to y, part by part; `each` of them have a scale together."""
+    entries, ends, scale, starts = matrix
+    bits = column_bits(entries, y.size)
+    for part in range(ends.shape[0]):
+        own = y[starts[part] : starts[part + 1]]
+        add_rows_of_words(entries, ends[part], scale, lists, rows, each, own, bits)
+
+
+def make_deliver(add: Any) -> Any:
+    """Return the function that adds the rows of the spikes that arrive now to y."""
+
+    @njit
+    def deliver(matrix: Any, ages: Any, lists: Any, counts: Any, time: Any, rows: Any, y: Any) -> None:
+        slots, each, found = np.uintp(counts.size), np.uintp(ages.size), np.uintp(0)
+        now = np.uintp(time) % slots
+        for k in range(each):
+            age = np.uintp(ages[k])
+            slot = now - age if age <= now else now + slots - age
+            if found + counts[slot] > np.uintp(rows.size):
+                add(matrix, lists, rows[:found], each, y)
+                found = np.uintp(0)
+            first = age if each > np.uintp(1) else np.uintp(0)
+            for position in range(counts[slot]):
+                rows[found + position] = np.uintp(lists[slot, position]) * each + first
+            found += counts[slot]
+        add(matrix, lists, rows[:found], each, y)
+
+    return deliver
+
+
+deliver_entries, deliver_words = make_deliver(add_entries), make_deliver(add_words)
 
 
 @njit

@@ -21,8 +21,9 @@ from event_ops.neurons.numba_cpu import step_range
 from ffi_bridge import numba_kernel
 
 _KEPT: Final = 1024  # plans
+_DELIVER: Final = {3: "deliver_entries", 4: "deliver_words"}  # by the number of arrays of a matrix
 _LOOPS: Final = (
-    loops.deliver, loops.end_record, loops.list_spikes, loops.lists_of, loops.record_spikes,
+    loops.end_record, loops.list_spikes, loops.lists_of, loops.record_spikes,
     loops.record_state, loops.write_history, clear, draw, hoist, stored_spikes,
 )  # fmt: skip
 _RUN: Final = """\
@@ -64,6 +65,7 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
     )
     steps = {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
     outside = {x.__name__: x for x in _LOOPS} | steps | {"np": np}
+    outside |= {"deliver_entries": loops.deliver_entries, "deliver_words": loops.deliver_words}
     old = [f"old_{name}" for name in changed(plan)]
     return njit(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
 
@@ -133,8 +135,9 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
         for m in sums.inputs
     ]
     delivered = [
-        f"deliver(data{q}, indices{q}, indptr{q}, ages{q}, lists{s}, counts{s}, time, rows{s}, {y})"
-        for q, s in sums.projections
+        f"{_DELIVER[count]}({tuple_of([f'matrix{q}_{k}' for k in range(count)])}, ages{q}, lists{s}, "
+        f"counts{s}, time, rows{s}, {y})"
+        for q, s, count in sums.projections
     ]
     return [*([] if is_state else [f"clear({y})"]), *drawn, *delivered]
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS
 from event_ops.checks.csr import check_csr, event_weights
+from event_ops.checks.packed_entries import check_parts, equal_starts
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
 from event_ops.kernels.reference.poisson import poisson_tables
 from event_ops.network.layout import Arrivals, Layout, float_of
-from event_ops.network.parts import Population
+from event_ops.network.parts import Population, Projection
 from event_ops.network.reference import key_of, mean_of, noise_of
 from event_ops.network.states import State
+from event_ops.sparse.compact import CompactCSR
 
 Arrays = dict[str, Any]
 
@@ -48,7 +50,7 @@ class Sums:
     population: int
     receptor: str
     inputs: tuple[int, ...]
-    projections: tuple[tuple[int, int], ...]
+    projections: tuple[tuple[int, int, int], ...]  # place, source, and how many arrays its matrix has
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,8 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
     steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
     sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays) for x in layout.arrivals]
     for place, part in enumerate(network.projections):
-        check_csr(part.A.data, part.A.indices, part.A.indptr, part.A.shape, FLOAT_WEIGHTS)
-        dtype = jnp.promote_types(part.A.data.dtype, np.float32)
-        arrays[f"data{place}"] = event_weights(part.A.data, part.A.indices, dtype)
-        arrays[f"indices{place}"], arrays[f"indptr{place}"] = part.A.indices, part.A.indptr
+        matrix = matrix_of(part)
+        arrays |= {f"matrix{place}_{k}": x for k, x in enumerate(matrix)}
         arrays[f"ages{place}"] = np.array(part.ages, np.int32)
     recorded = []
     for name, chosen in layout.named(network.record.states).items():
@@ -97,6 +97,17 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
             arrays[f"chosen{len(recorded)}"] = ids
             recorded.append((numbers[name], key))
     return Plan(tuple(steps), tuple(sums), tuple(recorded)), arrays
+
+
+def matrix_of(part: Projection) -> tuple[Any, ...]:
+    """Return (data, indices, indptr), or (entries, indptr, scale, starts of the parts)."""
+    A = part.A
+    if isinstance(A, CompactCSR):
+        entries, ends, scale = part.words
+        check_parts(entries, ends, scale, None, part.shape, len(part.ages))
+        return entries, ends, scale, equal_starts(part.shape[1], len(ends))
+    check_csr(A.data, A.indices, A.indptr, A.shape, FLOAT_WEIGHTS)
+    return event_weights(A.data, A.indices, part.dtype), A.indices, A.indptr
 
 
 def _noted(layout: Layout, name: str, states: dict[str, jax.Array], state: State, arrays: Arrays) -> Neurons:
@@ -158,5 +169,7 @@ def _sums_of(
         arrays[f"weight{place}"] = jnp.asarray(part.weight).astype(dtype)
         arrays[f"key{place}"], arrays[f"tables{place}"] = key_of(state.seed, place), tables
         arrays[f"which{place}"] = np.broadcast_to(which, size)
-    projections = tuple((place, numbers[part.source]) for place, part in arrivals.projections)
+    projections = tuple(
+        (place, numbers[part.source], len(matrix_of(part))) for place, part in arrivals.projections
+    )
     return Sums(numbers[arrivals.target], receptor, tuple(place for place, _ in arrivals.inputs), projections)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.catalog.compact_event_arrivals.op import compact_event_arrivals
 from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals
 from event_ops.catalog.pack_events.op import pack_events
 from event_ops.catalog.poisson_input.op import poisson_input
@@ -14,6 +15,7 @@ from event_ops.catalog.spike_compact.op import spike_compact
 from event_ops.network.layout import Arrivals, Layout, float_of
 from event_ops.network.parts import PoissonInput, Projection
 from event_ops.network.states import State
+from event_ops.sparse.compact import CompactCSR
 
 _KEY_STEP = 0x9E3779B9  # odd, and of many bits: seeds that are small numbers stay apart
 _MOST = np.iinfo(np.int32).max
@@ -68,9 +70,11 @@ def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.
     """Return the sums with the spikes added that arrive in this step."""
     slots, A = history.shape[0], part.A
     recent = history[(step % slots + slots - np.asarray(part.ages, np.int32)) % slots]
-    return csr_event_arrivals(
-        recent, A.data, A.indices, A.indptr, 0, shape=part.shape, initial=sums, encoding="bits"
-    )
+    how: Any = {"shape": part.shape, "initial": sums, "encoding": "bits"}
+    if isinstance(A, CompactCSR):
+        entries, ends, scale = part.words
+        return compact_event_arrivals(recent, entries, ends, scale, 0, **how)
+    return csr_event_arrivals(recent, A.data, A.indices, A.indptr, 0, **how)
 
 
 def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[str, jax.Array]]:

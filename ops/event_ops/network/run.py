@@ -34,11 +34,11 @@ class Network:
     Inputs and projections act in the order in which they are given, and a projection adds its spikes in the
     order of their neurons; so sums have one order.
 
-    The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, `csr_event_arrivals`. On
-    the CPU the scan is one native call on one thread, which gives the same bits as the operators do on one
-    thread; elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are
-    no derivatives through spikes. A network is a pytree, as are its parts, and may be an argument of a
-    jitted function; what is static is compiled in.
+    The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, and `csr_event_arrivals` or
+    `compact_event_arrivals`. On the CPU the scan is one native call on one thread, which gives the same bits
+    as the operators do on one thread; elsewhere, and where `explain` says so, it is the scan. Works under
+    jit, vmap and grad; there are no derivatives through spikes. A network is a pytree, as are its parts but
+    for the record, and may be an argument of a jitted function; what is static is compiled in.
 
     Args:
         neurons: a `Population`, or name -> population.
