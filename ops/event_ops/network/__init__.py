@@ -2,8 +2,8 @@
 
 from event_ops.network.parts import PoissonInput as PoissonInput
 from event_ops.network.parts import Population as Population
-from event_ops.network.parts import Projection as Projection
 from event_ops.network.parts import Record as Record
+from event_ops.network.projections import Projection as Projection
 from event_ops.network.run import Network as Network
 from event_ops.network.states import Recording as Recording
 from event_ops.network.states import State as State

@@ -9,7 +9,8 @@ import numpy as np
 from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import is_number
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
-from event_ops.network.parts import PoissonInput, Population, Projection, Record
+from event_ops.network.parts import PoissonInput, Population, Record
+from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.neurons.model import REFRACTORY
 from event_ops.neurons.step import NeuronStep

@@ -14,7 +14,8 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
 from event_ops.kernels.reference.poisson import poisson_tables
 from event_ops.network.layout import Arrivals, Layout, float_of
-from event_ops.network.parts import Population, Projection
+from event_ops.network.parts import Population
+from event_ops.network.projections import Projection
 from event_ops.network.reference import key_of, mean_of, noise_of
 from event_ops.network.states import State
 from event_ops.sparse.compact import CompactCSR

@@ -1,0 +1,107 @@
+"""Projections: synapses between populations, with one delay for all or one for each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import summed_in
+from event_ops.sparse.compact import CompactCSR
+from event_ops.sparse.csr import CSR
+from event_ops.sparse.pytree import register
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Projection:
+    """`receptor[j] += A[i, j]` for each spike of neuron i, `delay` steps later: synapses between populations.
+
+    A pytree, whose leaf is the matrix.
+
+    Args:
+        A: CSR or CompactCSR; rows are neurons that send, columns neurons that receive. Weights are in the
+            unit and dtype of the receptor.
+        receptor: the name of a state or variable of the model that receives. To a state the weight is added
+            behind the step of the neurons, as NEST adds to currents. A variable, like the `jump` of delta
+            synapses, is the sum of what arrives in a step, 0 where nothing does.
+        delay: in steps, the same for all, or (nse,) of integers that are known now, one for each entry of A.
+            A spike of step t arrives in step t + delay; so with a delay of 0 it is added behind its own step,
+            as Brian2 does without delay, and a variable takes at least 1.
+        source, target: names of the populations, where the network has several.
+
+    Raises:
+        TypeError: A is no such matrix, or a delay no integer.
+        ValueError: A is read transposed, a delay is below 0, there are as many as A has no entries, or there
+            is one for each word of a matrix in parts.
+    """
+
+    A: CSR | CompactCSR
+    receptor: str
+    ages: tuple[int, ...]
+    source: str
+    target: str
+
+    def __init__(
+        self, A: CSR | CompactCSR | Any, receptor: str, *, delay: Any, source: str = "", target: str = ""
+    ) -> None:
+        if not isinstance(A, CSR | CompactCSR):
+            raise TypeError(
+                f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix, rows = source, "
+                "columns = target; A.tocsr() makes one of other formats"
+            )
+        if A.transposed:
+            raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
+        delays = np.asarray(delay)
+        if delays.dtype.kind not in "iu":
+            raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
+        if delays.shape not in ((), (A.nse,)):
+            raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
+        if delays.size and delays.min() < 0:
+            raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
+        by_delay, ages = _by_delay(A, delays) if delays.ndim else (A, (int(delays),))
+        vars(self).update(A=by_delay, receptor=receptor, ages=ages, source=source, target=target)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many neurons send, and how many receive."""
+        rows, columns = self.A.shape
+        return rows // len(self.ages), columns
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype in which arrivals are summed."""
+        return self.A.dtype if isinstance(self.A, CompactCSR) else summed_in(self.A.data)
+
+    @property
+    def words(self) -> tuple[jax.Array, ...]:
+        """The words of a CompactCSR, where rows end in each part, and the scale, or one of each neuron."""
+        if not isinstance(self.A, CompactCSR):
+            return ()
+        A = self.A
+        ends = A.indptr if A.indptr.ndim > 1 else A.indptr[None]
+        return A.entries, ends, A.scale[:: len(self.ages)] if A.scale.ndim else A.scale
+
+
+register(Projection, ("A",), ("receptor", "ages", "source", "target"), "event_ops.network.Projection")
+
+
+def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR, tuple[int, ...]]:
+    """Return the matrix with a row for each neuron and delay, and the delays in the order of a history.
+
+    Row i * slots + d is what neuron i sends with a delay of d, as `csr_event_arrivals` takes it; in slot 0 of
+    its history are the spikes of now, then those of slots - 1 steps ago, and so on to the last step's.
+    """
+    (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
+    if A.indptr.ndim > 1:
+        raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")
+    sources = np.repeat(np.arange(rows), np.diff(np.asarray(A.indptr)))
+    row = sources * slots + delays
+    order = np.argsort(row, kind="stable")
+    ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)
+    shape, ages = (rows * slots, columns), (0, *range(slots - 1, 0, -1))
+    if isinstance(A, CompactCSR):
+        scale = jnp.repeat(A.scale, slots) if A.scale.ndim else A.scale
+        return CompactCSR(A.entries[order], ends, scale, A.error, shape=shape), ages
+    data = A.data[order] if A.data.ndim else A.data
+    return CSR(data, A.indices[order], ends, shape=shape, validate=False), ages
