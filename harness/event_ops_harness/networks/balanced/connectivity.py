@@ -48,6 +48,7 @@ class Connectivity:
     def of_channel(self, channel: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the entries of one channel as a CSR matrix (data, indices, indptr) of shape (N, N)."""
         own = self.indices // self.neurons == channel
+        # The entries of this channel in front of each place: by it the row ends of all become those of one.
         ends = np.append(0, np.cumsum(own, dtype=np.int32))[self.indptr].astype(np.int32)
         return self.data[own] if self.data.ndim else self.data, self.indices[own] % self.neurons, ends
 
