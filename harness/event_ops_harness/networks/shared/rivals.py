@@ -65,10 +65,10 @@ class Worker:
             self.close()
             raise
 
-    def run(self) -> dict[str, float]:
-        """Simulate once; return {"seconds": ..., "spikes": ...}."""
+    def run(self, wish: object = "") -> dict[str, float]:
+        """Simulate once, or fulfil a wish of one line; return {"seconds": ..., "spikes": ...}."""
         assert self.process.stdin
-        self.process.stdin.write("\n")
+        self.process.stdin.write(f"{wish}\n")
         self.process.stdin.flush()
         return self.reply()
 
