@@ -13,6 +13,8 @@ import warp as wp
 
 from ffi_bridge import warp_callable, warp_kernel
 from ffi_bridge.errors import KernelChangedError
+from ffi_bridge.warp.compile import specialised
+from ffi_bridge.warp.internals import forget_hash, hash_of_module
 
 X = np.array([1.0, 3.0], np.float32)
 GAIN = 2.0
@@ -39,6 +41,20 @@ def of_any(x: wp.array(dtype=Any), y: wp.array(dtype=Any)):
 def of_doubles(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
     i = wp.tid()
     y[i] = x[i] * wp.float64(GAIN)
+
+
+WIDE = 0xFFFFFFFF  # of which Warp's own hash has the lower 32 bits as a signed number
+
+
+@wp.func
+def sixteen_bits(v: Any):
+    return wp.uint64(v) & (wp.uint64(WIDE) >> wp.uint64(16))
+
+
+@wp.kernel
+def of_a_generic_function(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = float(sixteen_bits(x[i]))
 
 
 def launching(x: wp.array(dtype=float), y: wp.array(dtype=float)):
@@ -94,6 +110,15 @@ def test_constants_count_in_full(monkeypatch):
         monkeypatch.setitem(globals(), "GAIN", value)
         found.append(float(warp_kernel(of_doubles, like)(jnp.ones(1))[0]))
     assert found == [2.0, 2.0 + 1e-9, 2.0]
+
+
+def test_the_hash_of_a_kernel_does_not_tell_whether_it_was_built():
+    """Else a second call would compile again, and its machine code have another entry than its PTX."""
+    kernel = specialised(of_a_generic_function, [wp.array(dtype=float), wp.array(dtype=float)])
+    first = hash_of_module(kernel, 1)
+    np.testing.assert_array_equal(warp_kernel(of_a_generic_function, like)(X), X)
+    forget_hash(kernel)
+    assert hash_of_module(kernel, 1) == first
 
 
 def test_another_function_of_the_same_name(monkeypatch):

@@ -50,8 +50,7 @@ def read_outside(kernel: Any) -> dict[tuple[str, ...], tuple[Reading, ...]]:
         for name, value in adjoint.get_references()[0].items():
             constant = Reading(fingerprint(_plain(value)).digest, text_of(value))
             by_path.setdefault((*path, name), []).append(constant)
-    # Each once: what Warp makes of a generic function for the types of a call has the function's own text.
-    return {path: tuple(dict.fromkeys(values)) for path, values in by_path.items()}
+    return {path: tuple(values) for path, values in by_path.items()}
 
 
 def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object, ...]]]:
@@ -65,6 +64,8 @@ def _functions(kernel: Any) -> Iterator[tuple[tuple[str, ...], Any, tuple[object
                 continue
             seen.add(id(function))
             for x in (function.user_overloads | function.user_templates).values():
+                if x.generic_parent is not None:
+                    continue  # made of another one when a module was built: a hash must not depend on that
                 inside = (*path, function.key)
                 functions.append((inside, x.adj, (x.native_snippet, x.adj_native_snippet, x.replay_snippet)))
                 customs = filter(None, (x.custom_grad_func, x.custom_replay_func))
