@@ -23,7 +23,7 @@ def sums_of(kernel: Any, outs: Any, launch_dims: Any) -> Callable[..., jax.Array
     add = warp_kernel(kernel, wide, launch_dims=launch_dims, in_out_argnames=["y"])
 
     def call(*ins: Any) -> jax.Array:
-        cast = [x.astype(dtype) if narrow and x.dtype == outs.dtype else x for x in ins]
+        cast = [x.astype(dtype) if narrow and jnp.result_type(x) == outs.dtype else x for x in ins]
         return add(*cast, jnp.zeros(outs.shape, dtype)).astype(outs.dtype)
 
     return call
