@@ -145,7 +145,7 @@ def test_a_function_that_is_not_found_is_compiled_anew(folder):
     ((variable, named),) = entry.facts["addresses"].items()
     assert CFunction(*named).symbol == "times"
     assert object_code.find(name) is not None
-    for change in ({"symbol": "gone"}, {"contents": "0" * 64}, {"library": str(folder / "gone.so")}):
+    for change in ({"symbol": "gone"}, {"digest": "0" * 64}, {"library": str(folder / "gone.so")}):
         facts = {**entry.facts, "addresses": {variable: CFunction(*named)._replace(**change)}}
         kernel_cache.store(key, kernel_cache.Entry(facts, entry.code))
         assert object_code.find(name) is None
