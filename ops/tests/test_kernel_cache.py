@@ -40,5 +40,7 @@ def test_a_second_process_compiles_no_operator(tmp_path, monkeypatch):
         json.loads(subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True).stdout)
         for _ in range(2)
     )
-    assert first == [operator.name for operator in operators()]
+    names = [operator.name for operator in operators()]
+    names.remove("dense_event_matvec")  # a vector is a matrix of one column, whose kernel is compiled already
+    assert first == names
     assert second == []
