@@ -64,10 +64,10 @@ napoleon_use_param = False  # "grid, block: ..." are two arguments, not a type a
 napoleon_custom_sections = [("Outputs", "params_style")]
 python_display_short_literal_types = True
 add_module_names = False
-# A reference that a page writes leads somewhere. Code in single backticks, exceptions of other packages, and
-# prose that Napoleon takes for a property's type need not.
+# A reference that a page writes leads somewhere. Need not: code in single backticks, exceptions of other
+# packages, prose that Napoleon takes for a property's type, and jax.Array by its name inside of jaxlib.
 nitpicky = True
-nitpick_ignore_regex = [("py:(obj|exc)", "(?s:.*)"), ("py:class", ".* .*")]  # s: prose has line breaks
+nitpick_ignore_regex = [("py:(obj|exc)", "(?s:.*)"), ("py:class", r".* .*|jax\.jaxlib\..*")]  # s: line breaks
 viewcode_line_numbers = True
 
 html_theme = "furo"
