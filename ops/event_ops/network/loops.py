@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from event_ops.kernels.numba_cpu.arrivals import add_words
 from event_ops.kernels.numba_cpu.deliver import add_rows
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
 from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 
 
@@ -50,13 +50,11 @@ def add_entries(matrix: Any, lists: Any, rows: Any, each: Any, y: Any) -> None:
 
 
 @njit
-def add_words(matrix: Any, lists: Any, rows: Any, each: Any, y: Any) -> None:
+def add_parts(matrix: Any, lists: Any, rows: Any, each: Any, y: Any) -> None:
     """Add rows of words to y, part by part; `each` of them have a scale together."""
     entries, ends, scale, starts = matrix
-    bits = column_bits(entries, y.size)
     for part in range(ends.shape[0]):
-        own = y[starts[part] : starts[part + 1]]
-        add_rows_of_words(entries, ends[part], scale, lists, rows, each, own, bits)
+        add_words(entries, ends, scale, lists, rows, each, starts, y, part)
 
 
 def make_deliver(add: Any) -> Any:
@@ -81,7 +79,7 @@ def make_deliver(add: Any) -> Any:
     return deliver
 
 
-deliver_entries, deliver_words = make_deliver(add_entries), make_deliver(add_words)
+deliver_entries, deliver_words = make_deliver(add_entries), make_deliver(add_parts)
 
 
 @njit

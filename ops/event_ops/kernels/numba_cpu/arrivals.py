@@ -88,11 +88,11 @@ def make_arrivals(large: bool) -> Any:
 
 @njit
 def add_words(
-    entries: Any, indptr: Any, scale: Any, recent: Any, rows: Any, starts: Any, y: Any, part: Any
+    entries: Any, indptr: Any, scale: Any, events: Any, rows: Any, each: Any, starts: Any, y: Any, part: Any
 ) -> None:
-    """y += the words of a part, in its columns, over the listed rows."""
-    slots, sums = np.uintp(recent.history.shape[0]), y[starts[part] : starts[part + 1]]
-    add_rows_of_words(entries, indptr[part], scale, recent, rows, slots, sums, column_bits(entries, y.size))
+    """y += the words of a part, in its columns, over the listed rows, `each` of which have a scale together."""
+    sums = y[starts[part] : starts[part + 1]]
+    add_rows_of_words(entries, indptr[part], scale, events, rows, each, sums, column_bits(entries, y.size))
 
 
 @cache
@@ -109,10 +109,10 @@ def make_arrivals_of_words(large: bool) -> Any:
         # What these rows hold if they are of usual length: to look at each would take longer than it saves.
         if large and rows.size * (entries.size // max(stored, 1)) >= MIN_PARALLEL:
             for part in prange(parts):
-                add_words(entries, indptr, scale, recent, rows, starts, y, part)
+                add_words(entries, indptr, scale, recent, rows, np.uintp(slots), starts, y, part)
         else:
             for part in range(parts):
-                add_words(entries, indptr, scale, recent, rows, starts, y, part)
+                add_words(entries, indptr, scale, recent, rows, np.uintp(slots), starts, y, part)
 
     return event_arrivals
 
