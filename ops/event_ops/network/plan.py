@@ -1,5 +1,6 @@
 """The plan of a native run: functions of neurons, additions to receptors, and the arrays that it reads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,10 +88,10 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
     arrays["first"] = np.array([*layout.first.values(), layout.total], np.int32)
     neurons = layout.named(state.neurons)
     steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
-    sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays) for x in layout.arrivals]
+    matrices = [matrix_of(part) for part in network.projections]
+    sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays, matrices) for x in layout.arrivals]
     for place, part in enumerate(network.projections):
-        matrix = matrix_of(part)
-        arrays |= {f"matrix{place}_{k}": x for k, x in enumerate(matrix)}
+        arrays |= {f"matrix{place}_{k}": x for k, x in enumerate(matrices[place])}
         arrays[f"ages{place}"] = np.array(part.ages, np.int32)
     recorded = []
     for name, chosen in layout.named(network.record.states).items():
@@ -160,7 +161,13 @@ def _model(population: Population) -> str:
 
 
 def _sums_of(
-    arrivals: Arrivals, layout: Layout, numbers: dict[str, int], states: Any, state: State, arrays: Arrays
+    arrivals: Arrivals,
+    layout: Layout,
+    numbers: dict[str, int],
+    states: Any,
+    state: State,
+    arrays: Arrays,
+    matrices: Sequence[tuple[Any, ...]],
 ) -> Sums:
     """Return the additions to a receptor; add the tables of its inputs to the arrays."""
     receptor, size = arrivals.receptor, layout.populations[arrivals.target].size
@@ -171,6 +178,6 @@ def _sums_of(
         arrays[f"key{place}"], arrays[f"tables{place}"] = key_of(state.seed, place), tables
         arrays[f"which{place}"] = np.broadcast_to(which, size)
     projections = tuple(
-        (place, numbers[part.source], len(matrix_of(part))) for place, part in arrivals.projections
+        (place, numbers[part.source], len(matrices[place])) for place, part in arrivals.projections
     )
     return Sums(numbers[arrivals.target], receptor, tuple(place for place, _ in arrivals.inputs), projections)

@@ -64,18 +64,18 @@ class Projection:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many neurons send, and how many receive."""
+        """Return how many neurons send, and how many receive."""
         rows, columns = self.A.shape
         return rows // len(self.ages), columns
 
     @property
     def dtype(self) -> Any:
-        """The dtype in which arrivals are summed."""
+        """Return the dtype in which arrivals are summed."""
         return self.A.dtype if isinstance(self.A, CompactCSR) else summed_in(self.A.data)
 
     @property
     def words(self) -> tuple[jax.Array, ...]:
-        """The words of a CompactCSR, where rows end in each part, and the scale, or one of each neuron."""
+        """Return the words of a CompactCSR, the row ends of each part, and the scales of neurons or of all."""
         if not isinstance(self.A, CompactCSR):
             return ()
         A = self.A
