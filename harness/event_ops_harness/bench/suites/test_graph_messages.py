@@ -19,12 +19,13 @@ import functools
 import tempfile
 from contextlib import ExitStack, closing
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
 
 from event_ops_harness.bench import options, workers
-from event_ops_harness.bench.fresh import ask, group_of, take_turns
+from event_ops_harness.bench.fresh import RETURNS_MEMORY, ask, group_of, take_turns
 from event_ops_harness.bench.plugin import cores
 from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.bench.timing import Steps, Work
@@ -39,8 +40,6 @@ MEMBERS = (*WAYS, *FOREIGN)
 RIVALS = MEMBERS[1:]
 PROGRAM = (str(Path(workers.__file__).with_name("torch_graphs.py")),)
 PASSES = ("forward", "gradient")
-# Large blocks go back to the system when they are freed, so that no allocator's leftovers are counted.
-ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
 
 
 def pytest_generate_tests(metafunc):
@@ -103,7 +102,7 @@ def peaks(name, nodes, edges, gradient, rounds):
     """Return the group of fresh processes at the most features."""
     asked = {"name": name, "nodes": nodes, "edges": edges, "features": FEATURES[-1], "gradient": gradient}
     able = [member for member in WAYS if member != PRODUCT or name == "product"]
-    jobs = {x: functools.partial(ask, "graph_messages", asked | {"member": x}, ENVIRONMENT) for x in able}
+    jobs = {x: functools.partial(ask, "graph_messages", asked | {"member": x}, RETURNS_MEMORY) for x in able}
     answers, failed = take_turns(jobs, rounds)
     for member, (first, *_) in answers.items():
         if abs(first["norm"] / answers[OURS][0]["norm"] - 1) > 1e-3:
@@ -111,7 +110,7 @@ def peaks(name, nodes, edges, gradient, rounds):
     values = nodes * FEATURES[-1]
 
     def bytes_per_value(rounds):
-        return {"bytes_per_value": sorted(x["bytes"] for x in rounds)[len(rounds) // 2] / values}
+        return {"bytes_per_value": median(x["bytes"] for x in rounds) / values}
 
     return group_of(answers, failed, lambda answer: answer["seconds"], bytes_per_value)
 

@@ -24,7 +24,7 @@ import pytest
 from scipy.stats import linregress
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.fresh import ask, group_of, take_turns
+from event_ops_harness.bench.fresh import RETURNS_MEMORY, ask, group_of, take_turns
 from event_ops_harness.bench.workers.memory import KINDS
 
 pytestmark = pytest.mark.skipif(
@@ -35,9 +35,6 @@ RIVALS = [kind for kind in KINDS if not kind.startswith("event_ops")]
 STAGES = ("building", "product", "event product")
 SYNAPSES = (2_000_000, 8_000_000, 16_000_000, 32_000_000)
 PER_ROW = 1000
-
-# Large blocks go back to the system when they are freed, so that no allocator's leftovers are counted.
-ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
 
 
 def sizes_of(config):
@@ -86,7 +83,7 @@ def compile_once(kind):
 
 
 def ask_for(kind, synapses):
-    return ask("memory", {"kind": kind, "rows": synapses // PER_ROW, "per_row": PER_ROW}, ENVIRONMENT)
+    return ask("memory", {"kind": kind, "rows": synapses // PER_ROW, "per_row": PER_ROW}, RETURNS_MEMORY)
 
 
 def per_synapse(stage, sizes, rounds):
