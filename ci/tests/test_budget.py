@@ -1,4 +1,4 @@
-"""The budget counts what tests ask for, once in all workers together, and fails a session beyond it."""
+"""The budget counts kernels, programs and processes, once in all workers, and fails a session beyond it."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each test is in one tier; quick ones have each value of each parameter, slow ones what combines them."""
+"""Each test is in one tier; quick ones have each value of each parameter, slow ones combine the values."""
 
 import ast
 from pathlib import Path

@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Costs:
-    """What was asked for, and by which test first; workers of pytest-xdist hand it to the first process."""
+    """Hold costs by the test that asks first; workers of pytest-xdist hand theirs to the first process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.allowed = tomllib.loads(config.option.budget_file.read_text(encoding="utf-8"))[
@@ -98,27 +98,27 @@ class Costs:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Count a test; what is asked for from here on is for it."""
+        """Count a test, which costs from here on are for."""
         self.test = item.nodeid
         self.ask("tests", item.nodeid)
         return (yield)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add what a worker has counted."""
+        """Add the counts of a worker."""
         for kind, askers in getattr(node, "workeroutput", {}).get("askers", {}).items():
             self.askers[kind] = askers | self.askers[kind]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Hand over what was counted, or fail if it is too much."""
+        """Hand over the counts, or fail where they exceed the budget."""
         if hasattr(session.config, "workerinput"):
             session.config.workeroutput["askers"] = self.askers  # type: ignore[attr-defined]
         elif self.too_many() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        """Print the counts; of what is too much, the tests that asked first for the most."""
+        """Print the counts; of each kind beyond the budget, the tests that asked first for the most."""
         terminalreporter.section(f"budget of {config.option.budget}")
         for kind in KINDS:
             limit = self.allowed.get(kind, "any number")
