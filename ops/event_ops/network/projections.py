@@ -75,7 +75,7 @@ class Projection:
 
     @property
     def words(self) -> tuple[jax.Array, ...]:
-        """Return the words of a CompactCSR, the row ends of each part, and the scales of neurons or of all."""
+        """Return the words of a CompactCSR, the row ends of each part, and the scale of each or all."""
         if not isinstance(self.A, CompactCSR):
             return ()
         A = self.A

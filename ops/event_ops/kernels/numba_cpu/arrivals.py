@@ -90,7 +90,7 @@ def make_arrivals(large: bool) -> Any:
 def add_words(
     entries: Any, indptr: Any, scale: Any, events: Any, rows: Any, each: Any, starts: Any, y: Any, part: Any
 ) -> None:
-    """y += the words of a part, in its columns, over the listed rows, `each` of which have a scale together."""
+    """y += the words of a part, in its columns, over the listed rows; `each` of them share a scale."""
     sums = y[starts[part] : starts[part + 1]]
     add_rows_of_words(entries, indptr[part], scale, events, rows, each, sums, column_bits(entries, y.size))
 
