@@ -73,7 +73,8 @@ def bare() -> Work:
             status |= launch(kernel, N // BLOCK, 1, 1, BLOCK, 1, 1, 0, 0, parameters, 0)
         return status
 
-    def work() -> int:
+    # The memory that the parameters are in, and point to, lives as long as the work.
+    def work(_: Any = (content, x)) -> int:
         status = bare_loop(kernel, ctypes.addressof(table), STEPS)
         status |= cuda_library.cuCtxSynchronize()
         if status:
