@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Test and measure on this machine's NVIDIA GPU, offline: with the Python that is there, no nox, nothing installed.
-#   ci/gpu.sh [--only STEP ...] [--output FILE]
+# Test and measure what is due on this machine's NVIDIA GPU, offline: with the Python that is there, nothing installed.
+#   ci/gpu.sh [--budget SECONDS] [--only STEP ...] [--output FILE]
 # Needs jax with its CUDA plugin and numba-cuda; pytest, CuPy and Warp where there are. Exit 77: no GPU, nothing done.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
