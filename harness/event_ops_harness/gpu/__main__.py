@@ -87,8 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if results[name]["status"] != PASSED:
             console.print(results[name]["tail"], markup=False, highlight=False)
         # After each step: what was measured stays if a later one hangs or the machine goes.
-        steps = {key: x for key in STEPS if (x := results.get(key) or record.get(key))}
-        write_results(options.output, "ci/gpu.sh", {"device": device.device_kind, "steps": steps})
+        steps = {"device": device.device_kind, "steps": record | results}
+        write_results(options.output, "ci/gpu.sh", steps)
     _show(console, results)
     kept = [name for name in STEPS if name not in names]
     if kept and not options.only:
