@@ -36,15 +36,17 @@ def matrix(rows, columns, weight, seed=0):
     return CSR.from_coo(*(rng.integers(0, n, nse) for n in (rows, columns)), weights, shape=(rows, columns))
 
 
-def in_two_parts(A):
-    """Narrow words, those of the first half of the columns in front, with a scale for each row."""
-    columns, rows = np.asarray(A.indices), np.repeat(np.arange(E), np.diff(A.indptr))
+def in_two_parts(A, slots=1):
+    """Narrow words, those of the first half of the columns in front, with a scale for each neuron."""
+    n = A.shape[0]
+    columns, rows = np.asarray(A.indices), np.repeat(np.arange(n), np.diff(A.indptr))
     part, column = np.divmod(columns, E // 2)
     order = np.lexsort((rows, part))
-    counts = np.stack([np.bincount(rows[part == k], minlength=E) for k in range(2)])
+    counts = np.stack([np.bincount(rows[part == k], minlength=n) for k in range(2)])
     ends = np.concatenate([[0], np.cumsum(counts)])
-    indptr = np.stack([ends[: E + 1], ends[E:]]).astype(np.int32)
-    return CompactCSR(column[order].astype(np.uint16), indptr, np.linspace(2, 9, E, dtype="f"), shape=(E, E))
+    indptr = np.stack([ends[: n + 1], ends[n:]]).astype(np.int32)
+    scale = np.repeat(np.linspace(2, 9, n // slots, dtype="f"), slots)
+    return CompactCSR(column[order].astype(np.uint16), indptr, scale, shape=A.shape)
 
 
 WORDS = matrix(E, E, 5.0, 5).compact(rtol=0.1)
@@ -64,6 +66,8 @@ def two_populations(**record):
         Projection(WORDS, "I_syn", delay=DELAYS[: WORDS.nse], source="z", target="z"),
         Projection(in_two_parts(matrix(E, E, 1.0, 6)), "I_syn", delay=3, source="z", target="z"),
         Projection(matrix(E, E, 20.0, 3), "I_syn", delay=DELAYS, source="z", target="z"),
+        Projection(in_two_parts(matrix(3 * I, E, 1.0, 7), 3), "I_syn", slots=3, source="a", target="z"),
+        Projection(matrix(E, I, 0.5, 8), "jump", delay=DELAYS + 1, source="z", target="a"),
     ]
     inputs = [
         PoissonInput("I_syn", weight=90.0, mean=np.linspace(0, 1.6, E), target="z"),
@@ -181,17 +185,24 @@ def test_a_spike_arrives_after_its_delay_in_order_of_nest():
     np.testing.assert_allclose(recording.states["I_syn"][:, 0], [0, 0, 0, 100, 100 * np.exp(-0.2)], rtol=1e-6)
 
 
-@pytest.mark.parametrize("delay", [0, 5, "each"])
-def test_a_loop_in_numpy_has_the_same_spikes(delay):
+def projection(A, delays, kind):
+    if kind == "one":
+        return Projection(A, "I_syn", delay=delays[0])
+    with_delays = Projection(A, "I_syn", delay=delays)
+    return with_delays if kind == "each" else Projection(with_delays.A, "I_syn", slots=max(delays) + 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [("one", 0, 0), ("one", 5, 5), ("each", 0, 5), ("rows", 2, 5)]
+)
+def test_a_loop_in_numpy_has_the_same_spikes(kind, low, high):
     n, steps = 40, 400
-    delays = np.random.default_rng(1).integers(0, 6, 8 * n) if delay == "each" else np.full(8 * n, delay)
+    delays = np.random.default_rng(1).integers(low, high + 1, 8 * n)
     A, currents = matrix(n, n, 300.0), np.linspace(400, 600, n)
     population = Population(n, lif_expsyn_step, tau_syn=0.5, R_m=0.04, I_e=jnp.float32(currents), **LIF)
-    network = Network(
-        population,
-        [Projection(A, "I_syn", delay=delays if delay == "each" else delay)],
-        record=Record(spikes=9999),
-    )
+    synapses = projection(A, delays, kind)
+    assert synapses.min_delay == low
+    network = Network(population, [synapses], record=Record(spikes=9999))
     _, recording = network.run(network.state(START | {"I_syn": 0.0}), steps, backend="reference")
 
     V, left, current, D = np.full(n, -60.0), np.zeros(n), np.zeros(n), np.zeros((6, n, n))
@@ -297,6 +308,14 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
             lambda: Projection(SQUARE, "jump", delay=[1, 2]),
             ValueError,
             r"delay has shape \(2,\); .* or \(3,\)",
+        ),
+        (lambda: Projection(SQUARE, "jump"), TypeError, "delay is None and slots is None; expected one"),
+        (lambda: Projection(SQUARE, "jump", delay=1, slots=3), TypeError, "delay is 1 and slots is 3"),
+        (lambda: Projection(SQUARE, "jump", slots=2), ValueError, "slots is 2, and A has 3 rows"),
+        (
+            lambda: Projection(in_two_parts(matrix(E, E, 1.0)), "jump", slots=2),
+            ValueError,
+            "the scale of A differs between rows of one neuron",
         ),
         (lambda: PoissonInput("jump", weight=1.0, mean=-1), ValueError, "mean is or contains -1"),
         (lambda: PoissonInput("jump", weight=1.0, mean=jnp.ones(3)), TypeError, "mean is a JAX array"),

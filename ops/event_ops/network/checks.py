@@ -130,7 +130,7 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
         raise ValueError(f"the receptor of {said} is {what}; expected one of {', '.join(known)}")
     dtype = states[name].dtype if is_state else float_of(states)
     for _, part in arrivals.projections:
-        if 0 in part.ages and not is_state:
+        if part.min_delay == 0 and not is_state:
             raise ValueError(
                 f"{_said(part)} has a delay of 0, and its receptor is a variable, which is read before the "
                 "spikes of a step are known; expected delay >= 1, or a state"

@@ -1,5 +1,6 @@
 """Projections: synapses between populations, with one delay for all or one for each."""
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import summed_in
+from event_ops.checks.arrays import is_known, summed_in
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.pytree import register
@@ -28,22 +29,34 @@ class Projection:
         delay: in steps, the same for all, or (nse,) of integers that are known now, one for each entry of A.
             A spike of step t arrives in step t + delay; so with a delay of 0 it is added behind its own step,
             as Brian2 does without delay, and a variable takes at least 1.
+        slots: in place of `delay`, of a matrix that has a row for each neuron and delay, as
+            `csr_event_arrivals` takes it: row i * slots + d is what neuron i sends with a delay of d steps,
+            0 <= d < slots. It is read as it is, without a sort or a copy.
         source, target: names of the populations, where the network has several.
 
     Raises:
-        TypeError: A is no such matrix, or a delay no integer.
+        TypeError: A is no such matrix, a delay or slots no integer, or there are both of these, or none.
         ValueError: A is read transposed, a delay is below 0, there are as many as A has no entries, or there
-            is one for each word of a matrix in parts.
+            is one for each word of a matrix in parts; slots do not divide the rows, or a scale differs
+            between rows of one neuron.
     """
 
     A: CSR | CompactCSR
     receptor: str
     ages: tuple[int, ...]
+    min_delay: int
     source: str
     target: str
 
     def __init__(
-        self, A: CSR | CompactCSR | Any, receptor: str, *, delay: Any, source: str = "", target: str = ""
+        self,
+        A: CSR | CompactCSR | Any,
+        receptor: str,
+        *,
+        delay: Any = None,
+        slots: int | None = None,
+        source: str = "",
+        target: str = "",
     ) -> None:
         if not isinstance(A, CSR | CompactCSR):
             raise TypeError(
@@ -52,15 +65,17 @@ class Projection:
             )
         if A.transposed:
             raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
-        delays = np.asarray(delay)
-        if delays.dtype.kind not in "iu":
-            raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
-        if delays.shape not in ((), (A.nse,)):
-            raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
-        if delays.size and delays.min() < 0:
-            raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
-        by_delay, ages = _by_delay(A, delays) if delays.ndim else (A, (int(delays),))
-        vars(self).update(A=by_delay, receptor=receptor, ages=ages, source=source, target=target)
+        if (delay is None) == (slots is None):
+            raise TypeError(
+                f"delay is {delay} and slots is {slots}; expected one of both: a delay for all or for each "
+                "entry of A, or the number of rows that A has for each neuron"
+            )
+        if slots is None:
+            by_delay, ages, least = _by_delay(A, np.asarray(delay))
+        else:
+            by_delay, (ages, least) = A, _slots_of(A, operator.index(slots))
+        vars(self).update(A=by_delay, receptor=receptor, source=source, target=target)
+        vars(self).update(ages=ages, min_delay=least)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,15 +98,21 @@ class Projection:
         return A.entries, ends, A.scale[:: len(self.ages)] if A.scale.ndim else A.scale
 
 
-register(Projection, ("A",), ("receptor", "ages", "source", "target"), "event_ops.network.Projection")
+register(
+    Projection, ("A",), ("receptor", "ages", "min_delay", "source", "target"), "event_ops.network.Projection"
+)
 
 
-def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR, tuple[int, ...]]:
-    """Return the matrix with a row for each neuron and delay, and the delays in the order of a history.
-
-    Row i * slots + d is what neuron i sends with a delay of d, as `csr_event_arrivals` takes it; in slot 0 of
-    its history are the spikes of now, then those of slots - 1 steps ago, and so on to the last step's.
-    """
+def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR, tuple[int, ...], int]:
+    """Return the matrix with a row for each neuron and delay, its delays, and the least of them."""
+    if delays.dtype.kind not in "iu":
+        raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
+    if delays.shape not in ((), (A.nse,)):
+        raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
+    if delays.size and delays.min() < 0:
+        raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
+    if not delays.ndim:
+        return A, (int(delays),), int(delays)
     (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
     if A.indptr.ndim > 1:
         raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")
@@ -99,9 +120,39 @@ def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR
     row = sources * slots + delays
     order = np.argsort(row, kind="stable")
     ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)
-    shape, ages = (rows * slots, columns), (0, *range(slots - 1, 0, -1))
+    shape, least = (rows * slots, columns), int(delays.min(initial=slots - 1))
     if isinstance(A, CompactCSR):
         scale = jnp.repeat(A.scale, slots) if A.scale.ndim else A.scale
-        return CompactCSR(A.entries[order], ends, scale, A.error, shape=shape), ages
+        return CompactCSR(A.entries[order], ends, scale, A.error, shape=shape), _ages(slots), least
     data = A.data[order] if A.data.ndim else A.data
-    return CSR(data, A.indices[order], ends, shape=shape, validate=False), ages
+    return CSR(data, A.indices[order], ends, shape=shape, validate=False), _ages(slots), least
+
+
+def _slots_of(A: CSR | CompactCSR, slots: int) -> tuple[tuple[int, ...], int]:
+    """Return the delays of a matrix that has a row for each neuron and delay, and the least with an entry."""
+    rows = A.shape[0]
+    if slots < 1 or rows % slots:
+        raise ValueError(
+            f"slots is {slots}, and A has {rows} rows; expected as many rows for each neuron: row i * slots "
+            "+ d is what neuron i sends with a delay of d"
+        )
+    if isinstance(A, CompactCSR) and A.scale.ndim:
+        each = np.asarray(A.scale).reshape(-1, slots) if is_known(A.scale) else None
+        if each is None or (each != each[:, :1]).any():
+            raise ValueError(
+                f"the scale of A {'is traced' if each is None else 'differs between rows of one neuron'}; "
+                "expected one scale for all delays of a neuron, known now, or one for all entries; A.tocsr() "
+                "has none"
+            )
+    if not is_known(A.indptr):
+        return _ages(slots), 0
+    counts = np.diff(np.asarray(A.indptr)).reshape(-1, slots).any(axis=0)
+    return _ages(slots), int(np.argmax(counts)) if counts.any() else slots - 1
+
+
+def _ages(slots: int) -> tuple[int, ...]:
+    """Return the delays in the order of a history, from slot 0.
+
+    In slot 0 are the spikes of now, then those of slots - 1 steps ago, and so on to the last step's.
+    """
+    return 0, *range(slots - 1, 0, -1)
