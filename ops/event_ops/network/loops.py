@@ -63,9 +63,10 @@ def make_deliver(add: Any) -> Any:
     @njit
     def deliver(matrix: Any, ages: Any, lists: Any, counts: Any, time: Any, rows: Any, y: Any) -> None:
         slots, each, found = np.uintp(counts.size), np.uintp(ages.size), np.uintp(0)
-        now = np.uintp(time) % slots
+        now, turn = np.uintp(time) % slots, np.uintp(time) % each
         for k in range(each):
-            age = np.uintp(ages[k])
+            # In the order of a history of the projection's own, as operators read it.
+            age = np.uintp(ages[k - turn if turn <= k else k + each - turn])
             slot = now - age if age <= now else now + slots - age
             if found + counts[slot] > np.uintp(rows.size):
                 add(matrix, lists, rows[:found], each, y)

@@ -69,13 +69,15 @@ def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) 
 
 def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.Array) -> jax.Array:
     """Return the sums with the spikes added that arrive in this step."""
-    slots, A = history.shape[0], part.A
-    recent = history[(step % slots + slots - np.asarray(part.ages, np.int32)) % slots]
+    A, slots, ages = part.A, history.shape[0], np.asarray(part.ages, np.int32)
+    # As a history of the projection's own has them, so that sums do not depend on that of other projections.
+    turned = jnp.asarray(ages)[(np.arange(ages.size, dtype=np.int32) - step) % ages.size]
+    recent = history if ages.size == slots else history[(step % slots + slots - turned) % slots]
     how: Any = {"shape": part.shape, "initial": sums, "encoding": "bits"}
     if isinstance(A, CompactCSR):
         entries, ends, scale = part.words
-        return compact_event_arrivals(recent, entries, ends, scale, 0, **how)
-    return csr_event_arrivals(recent, A.data, A.indices, A.indptr, 0, **how)
+        return compact_event_arrivals(recent, entries, ends, scale, step, **how)
+    return csr_event_arrivals(recent, A.data, A.indices, A.indptr, step, **how)
 
 
 def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[str, jax.Array]]:

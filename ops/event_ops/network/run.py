@@ -33,7 +33,7 @@ class Network:
     4. spikes are recorded, and behind every so many steps the states.
 
     Inputs and projections act in the order in which they are given, and a projection adds its spikes in the
-    order of their neurons; so sums have one order.
+    order of `csr_event_arrivals`, whose history has as many slots as the projection; so sums have one order.
 
     The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, and `csr_event_arrivals` or
     `compact_event_arrivals`. On the CPU the scan is one native call on one thread, which gives the same bits

@@ -9,6 +9,7 @@
 | connectivity.py | who projects to whom, as a matrix                                 |
 | delivery.py     | which synapses add when, stored, or drawn anew at each spike?     |
 | network.py      | what comes from outside, and what happens in one time step?       |
+| declared.py     | the same network as a declaration, whose run is one call          |
 | sharded.py      | the same network over several devices                             |
 | checkpoint.py   | the state in a file, to go on from                                |
 | statistics.py   | statistics of single neurons; are they NEST's, or is it chance?   |

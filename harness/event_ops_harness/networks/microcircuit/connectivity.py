@@ -127,10 +127,14 @@ def thalamic_drawing(model: Microcircuit, seed: int) -> Drawing:
 
 
 def recurrent_connectivity(
-    model: Microcircuit, seed: int, on_progress: Callable[[int], None] = lambda done: None
+    model: Microcircuit,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda done: None,
+    *,
+    parts: int | None = None,
 ) -> Synapses:
-    """Draw the synapses between the neurons; call `on_progress(synapses done)` now and then."""
-    return connect(recurrent_drawing(model, seed), model.neurons, on_progress)
+    """Draw the synapses between the neurons, as `connect` does."""
+    return connect(recurrent_drawing(model, seed), model.neurons, on_progress, parts=parts)
 
 
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
@@ -154,7 +158,7 @@ def connect(
 ) -> Synapses:
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
-    They are functions of the key, whatever the number of threads, and of parts, by default one for each
+    Call `on_progress(synapses done)` now and then. They are functions of the key, whatever the number of threads, and of parts, by default one for each
     thread, or one in all for a GPU. `room` is the length of entries, if it is to be more than the synapses.
     """
     if parts is None:

@@ -99,6 +99,13 @@ def at_or_above(V_th: float) -> np.float32:
     return np.nextafter(np.float32(V_th), np.float32(-np.inf))
 
 
+def neuron_parameters(model: Microcircuit) -> dict[str, Any]:
+    """Return what `lif_expsyn_step` takes by name, but for the constant input."""
+    same = ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")
+    changed = {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m}
+    return {name: getattr(model, name) for name in same} | changed
+
+
 def constant_current(model: Microcircuit) -> np.ndarray:
     """Return the constant input in pA, float32: (neurons,), or 0-d if it is the same for all."""
     each = model.per_neuron(model.I_dc).astype(np.float32)
@@ -117,8 +124,7 @@ def dynamics(
 
     With a surrogate, spikes are the numbers 0 and 1, through which derivatives go.
     """
-    neuron = {k: getattr(model, k) for k in ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")}
-    neuron |= {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m, "surrogate": surrogate}
+    neuron = neuron_parameters(model) | {"surrogate": surrogate}
     constant, background = constant_current(model), background_of(model, backend)
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
@@ -154,9 +160,14 @@ def catalog_step(
     return step
 
 
+def background_mean(model: Microcircuit) -> np.ndarray:
+    """Return (neurons,), background spikes of a step; 0 with the constant drive."""
+    return model.per_neuron(model.external_rates) * model.dt * 1e-3
+
+
 def background_of(model: Microcircuit, backend: str | None) -> Background:
     """Return the Poisson drive of every neuron; nothing with the constant drive."""
-    mean = model.per_neuron(model.external_rates) * model.dt * 1e-3
+    mean = background_mean(model)
 
     def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
         if not mean.any():  # known when traced: the operator is left out
