@@ -8,9 +8,9 @@ pytest.importorskip("numba", reason="the connectivity is drawn by compiled code"
 
 from event_ops.network import Record
 from event_ops_harness.networks.microcircuit import network
-from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity, recurrent_drawing
 from event_ops_harness.networks.microcircuit.declared import declared, first_state
-from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.model import Microcircuit, ModelError
 
 SEED, STEPS = 3, 600
 
@@ -52,7 +52,9 @@ def test_synapses_are_neither_copied_nor_sorted():
         assert projection.A.entries.unsafe_buffer_pointer() == synapses.entries.ctypes.data
 
 
-def test_synapses_in_several_parts_are_refused():
+def test_synapses_in_several_parts_and_those_that_are_not_stored_are_refused():
     model = Microcircuit(N_scaling=0.002, K_scaling=0.05)
     with pytest.raises(ValueError, match=r"indptr has shape \(2,"):
         declared(model, recurrent_connectivity(model, SEED, parts=2))
+    with pytest.raises(ModelError, match="drawn anew"):
+        declared(model, recurrent_drawing(model, SEED))

@@ -1,4 +1,4 @@
-"""Time networks on the GPU, with and without CUDA graphs: `cuba` or `microcircuit`.
+"""Time networks on the GPU, in one call, and as a scan with and without CUDA graphs.
 
 They are timed as the workers of their benchmarks time them: a stretch after the other, of which spikes are
 counted. Rates are those of the last stretch, in spikes per neuron and second.
@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,10 @@ from event_ops_harness.networks import cuba
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.microcircuit import network as microcircuit
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.declared import declared, first_state
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.shared.simulation import Step
-from event_ops_harness.networks.shared.worker import counting_scan, timed
+from event_ops_harness.networks.shared.worker import Counted, counting_run, counting_scan, timed
 from ffi_bridge import graph_options
 
 NEURONS = 4000  # of CUBA
@@ -29,48 +30,73 @@ SCALES = (0.1, 1.0)  # of the microcircuit
 SECONDS = 1.0  # of model time in a stretch
 STRETCHES = 3  # that are measured, after one that is not
 SEED = 1
+ONE_CALL = "one call"
 
 
-def stretches(
-    name: str, step: Step, steps: int, begin: Callable[[], Any], wiring: Any, neurons: int, seconds: float
-) -> dict[str, float]:
-    """Return, with each kind of launches, the median time of a stretch, and the rate in the last one."""
+class Way(NamedTuple):
+    """Hold a way to run a network: its name, what compiles a stretch, the first state, and what it reads."""
+
+    name: str
+    compiled: Callable[[Any, Any], Callable[[Any, Any], Counted]]  # of state and wiring
+    begin: Callable[[], Any]
+    wiring: Any
+
+
+def scans(step: Step, steps: int, begin: Callable[[], Any], wiring: Any) -> list[Way]:
+    """Return the scan with each kind of launches."""
+    kinds: dict[str, dict[str, Any]] = {"no graph": {}, "graph": graph_options()}
+    return [
+        Way(how, partial(counting_scan, step, steps, compiler_options=options), begin, wiring)
+        for how, options in kinds.items()
+    ]
+
+
+def stretches(name: str, ways: list[Way], steps: int, neurons: int, seconds: float) -> dict[str, float]:
+    """Return, of each way, the median time of a stretch, and the rate in the last one."""
     figures: dict[str, float] = {}
-    for how, options in (("no graph", {}), ("graph", graph_options())):
+    for way in ways:
         # Programs take the memory of the state that they are given: each begins with its own.
-        state = begin()
-        program = counting_scan(step, steps, state, wiring, compiler_options=options)
+        state = way.begin()
+        program = way.compiled(state, way.wiring)
         measured: list[dict[str, float]] = []
         for _ in range(1 + STRETCHES):
-            state, stretch = timed(program, state, wiring)
+            state, stretch = timed(program, state, way.wiring)
             measured.append(stretch)
         took = statistics.median(stretch["seconds"] for stretch in measured[1:])
-        figures[f"{name}, {how}, us a step"] = took / steps * 1e6
-        figures[f"{name}, {how}, times real time"] = took / seconds
-        figures[f"{name}, {how}, Hz"] = measured[-1]["spikes"] / neurons / seconds
+        figures[f"{name}, {way.name}, us a step"] = took / steps * 1e6
+        figures[f"{name}, {way.name}, times real time"] = took / seconds
+        figures[f"{name}, {way.name}, Hz"] = measured[-1]["spikes"] / neurons / seconds
     return figures
 
 
 def balanced(seconds: float) -> dict[str, float]:
     """Time the CUBA network."""
     model = cuba.CubaParameters()
-    drawn = random_connectivity(NEURONS, model, seed=0)
+    steps, drawn = model.steps(seconds), random_connectivity(NEURONS, model, seed=0)
     step, begin = cuba.catalog_step(drawn, model, None), partial(cuba.initial_state, drawn, model, seed=0)
-    network = step, model.steps(seconds), begin, cuba.on_device(drawn)
-    return stretches(f"CUBA {NEURONS}", *network, NEURONS, seconds)
+    network = cuba.declared(drawn, model)
+    one_call = Way(
+        ONE_CALL, partial(counting_run, steps), lambda: network.state(cuba.by_name(begin())), network
+    )
+    ways = [*scans(step, steps, begin, cuba.on_device(drawn)), one_call]
+    return stretches(f"CUBA {NEURONS}", ways, steps, NEURONS, seconds)
 
 
 def simulated(scale: float, seconds: float) -> dict[str, Any]:
     """Build the microcircuit once, and time it."""
     model = Microcircuit(N_scaling=scale, K_scaling=scale)
     started = time.perf_counter()
-    connectivity = recurrent_connectivity(model, SEED)
+    connectivity = recurrent_connectivity(model, SEED, parts=1)
     built = time.perf_counter() - started
     wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
-    name, begin = f"microcircuit {scale:g}", partial(microcircuit.initial_state, model, SEED)
-    network = microcircuit.catalog_step(model, None), model.steps(seconds), begin, wiring
+    name, steps = f"microcircuit {scale:g}", model.steps(seconds)
+    begin, network = partial(microcircuit.initial_state, model, SEED), declared(model, wiring.recurrent)
+    one_call = Way(
+        ONE_CALL, partial(counting_run, steps), partial(first_state, network, model, SEED), network
+    )
+    ways = [*scans(microcircuit.catalog_step(model, None), steps, begin, wiring), one_call]
     figures: dict[str, Any] = {f"{name}, synapses": int(model.synapses.sum()), f"{name}, s to build": built}
-    figures |= stretches(name, *network, model.neurons, seconds)
+    figures |= stretches(name, ways, steps, model.neurons, seconds)
     return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 
 

@@ -3,7 +3,8 @@
 Each simulator runs in a process of its own on as many cores, with as many threads, builds its network once,
 simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
 Measured is the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
-NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores.
+NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores. A run "in one call" has
+one thread, whatever the cores.
 
 With the largest of three scales or more, how the time grows with the synapses; where one core is measured
 too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is
@@ -25,7 +26,7 @@ from collections import defaultdict
 from event_ops_harness.bench import noise, options, simulators
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.networks.microcircuit.model import Microcircuit
-from event_ops_harness.networks.rivals import NEST, OURS, microcircuit_request
+from event_ops_harness.networks.rivals import NEST, RIVALS, microcircuit_request
 from event_ops_harness.networks.shared.rivals import Rival, Worker, WorkerError
 
 SCALES = (0.1,)
@@ -41,7 +42,9 @@ def pytest_generate_tests(metafunc):
     of_parts = metafunc.function is test_parts
     metafunc.parametrize("scale", options.sizes(metafunc.config, "sizes", SCALES))
     metafunc.parametrize("cores", options.counts(metafunc.config, "cores", CORES))
-    metafunc.parametrize("member", PARTS_OF_A_STEP if of_parts else [OURS.name, NEST.name])
+    metafunc.parametrize(
+        "member", PARTS_OF_A_STEP if of_parts else [rival.name for rival in RIVALS["microcircuit"]]
+    )
 
 
 def threads_of(rival, model, cores):
@@ -59,7 +62,7 @@ def model_of(scale):
 def group_of(names, scale, cores, seconds, python, rounds):
     """Measure the simulators of these names; `real_time_factor` is wall clock over model time."""
     model = model_of(scale)
-    rivals = [rival for rival in (OURS, NEST) if rival.name in names]
+    rivals = [rival for rival in RIVALS["microcircuit"] if rival.name in names]
     request = microcircuit_request(model, 1, model.steps(seconds), cores)
     jobs = [(rival, request | {"threads": threads_of(rival, model, cores)}) for rival in rivals]
     group = simulators.measure(jobs, python, rounds)

@@ -9,8 +9,8 @@ import numpy as np
 from event_ops import CompactCSR, lif_expsyn_step
 from event_ops.network import Network, PoissonInput, Population, Projection, Record
 from event_ops.network import State as NetworkState
-from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Synapses, key_of
-from event_ops_harness.networks.microcircuit.model import Microcircuit
+from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Drawing, Synapses, key_of
+from event_ops_harness.networks.microcircuit.model import Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.network import (
     background_mean,
     constant_current,
@@ -20,8 +20,13 @@ from event_ops_harness.networks.microcircuit.network import (
 from event_ops_harness.networks.microcircuit.rows import SLOTS
 
 
-def declared(model: Microcircuit, synapses: Synapses, record: Record | None = None) -> Network:
-    """Return the network of these synapses, which are in one part; NumPy arrays share their memory with it."""
+def declared(model: Microcircuit, synapses: Synapses | Drawing, record: Record | None = None) -> Network:
+    """Return the network of these synapses, which are in one part; NumPy arrays share their memory with it.
+
+    Raises ModelError for synapses that are not stored.
+    """
+    if isinstance(synapses, Drawing):
+        raise ModelError("synapses that are drawn anew have no run in one call; store them, or run steps")
     entries, indptr, scale = jax.tree.map(jax.device_put, synapses)
     shape = model.neurons * SLOTS, model.neurons
     A = CompactCSR(entries, indptr[0] if len(indptr) == 1 else indptr, scale, shape=shape)

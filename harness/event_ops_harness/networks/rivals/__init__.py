@@ -29,7 +29,7 @@ RIVALS: Final = {
     "cuba": (CATALOG, FUSED, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
     "hpc_benchmark": (OURS, NEST),
     "inhibitory_stdp": (OURS, STANDALONE),
-    "microcircuit": (OURS, NEST),
+    "microcircuit": (OURS, ONE_CALL, NEST),
 }
 
 

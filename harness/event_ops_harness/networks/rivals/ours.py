@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-import jax
-
 from event_ops_harness.networks import coba, cuba
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.balanced.network import capacity_of
@@ -21,10 +19,17 @@ from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.inhibitory_stdp import network as inhibitory_stdp
 from event_ops_harness.networks.microcircuit import network as microcircuit
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.declared import declared, first_state
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.shared.processes import leave_a_processor
 from event_ops_harness.networks.shared.simulation import Step
-from event_ops_harness.networks.shared.worker import counting_scan, peak_memory, serve, timed
+from event_ops_harness.networks.shared.worker import (
+    counting_run,
+    counting_scan,
+    peak_memory,
+    serve,
+    timed,
+)
 
 Request = dict[str, Any]
 Begin = Callable[[], Any]  # returns the first state
@@ -41,11 +46,7 @@ def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any
     def begin() -> Any:
         return declaration.state(network.by_name(network.initial_state(connectivity, model, seed)))
 
-    def run(state: Any, declaration: Any) -> tuple[Any, jax.Array]:
-        state, recording = declaration.run(state, steps)
-        return state, recording.num_spikes
-
-    return jax.jit(run, donate_argnums=0).lower(begin(), declaration).compile(), begin, declaration
+    return counting_run(steps, begin(), declaration), begin, declaration
 
 
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
@@ -85,7 +86,9 @@ def build_microcircuit(
     leave_a_processor()
     start = time.perf_counter()
     model, seed = Microcircuit(**request["model"]), request["seed"]
-    wiring = microcircuit.wiring_of(recurrent_connectivity(model, seed), seed)
+    # A run in one call has one thread; steps have all, a part for each.
+    synapses = recurrent_connectivity(model, seed, parts=1 if request.get("one_call") else None)
+    wiring = microcircuit.wiring_of(synapses, seed)
     seconds = time.perf_counter() - start
     return model, wiring, microcircuit.initial_state(model, seed), seconds
 
@@ -95,8 +98,13 @@ def main(request: Request) -> None:
     name, more = request["network"], {}
     if name == "microcircuit":
         model, wiring, state, more["build_seconds"] = build_microcircuit(request)
-        step, begin = microcircuit.catalog_step(model, None), lambda: state
-        run = counting_scan(step, request["steps"], state, wiring)
+        if request.get("one_call"):
+            wiring = declared(model, wiring.recurrent)
+            state = first_state(wiring, model, request["seed"])
+            run = counting_run(request["steps"], state, wiring)
+        else:
+            run = counting_scan(microcircuit.catalog_step(model, None), request["steps"], state, wiring)
+        begin = lambda: state  # noqa: E731
     elif request.get("one_call"):
         run, begin, wiring = in_one_call(request)
     else:

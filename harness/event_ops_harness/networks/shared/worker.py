@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from event_ops.network import Network
 from event_ops_harness.networks.shared.simulation import Step
 
 Counted = tuple[Any, jax.Array]  # the state, and the spikes up to it
@@ -40,6 +41,16 @@ def counting_scan(
         return jax.lax.scan(lambda carry, _: (move(carry, wiring), None), carry, length=steps)[0]
 
     return jax.jit(run, donate_argnums=0, **how).lower(state, wiring).compile()
+
+
+def counting_run(steps: int, state: Any, network: Network, **how: Any) -> Callable[[Any, Network], Counted]:
+    """Compile a run of a declared network, as `counting_scan` compiles a scan: the network is the wiring."""
+
+    def run(state: Any, network: Network) -> Counted:
+        state, recording = network.run(state, steps)
+        return state, recording.num_spikes
+
+    return jax.jit(run, donate_argnums=0, **how).lower(state, network).compile()
 
 
 def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[Any, dict[str, float]]:
