@@ -19,8 +19,8 @@ def buffer(name, shape, slots, strides=()):
     return LaunchBuffer(name, shape, ("F32", 11), 4 * int(np.prod(shape)), slots, strides)
 
 
-def launch(*parameters, grid=(4, 2, 1), block=(32, 4, 2), shared=128):
-    return CudaLaunch("axpy", KERNEL, grid, block, shared, parameters)
+def launch(*parameters, grid=(4, 2, 1), block=(32, 4, 2), shared=128, cooperative=False):
+    return CudaLaunch("axpy", KERNEL, grid, block, shared, parameters, cooperative)
 
 
 def handler(driver, launches, batch=(), shape=(6,), strides=()):
@@ -53,6 +53,17 @@ def test_a_launch_has_its_extents_stream_and_parameters(driver):
     ((kernel, extents, stream, _),) = driver.calls
     assert (kernel, extents, stream) == (KERNEL, (4, 2, 1, 32, 4, 2, 128), STREAM)
     assert numbers(driver) == [expected]
+
+
+def test_a_cooperative_launch_has_the_attribute_and_all_else(driver):
+    x, out = arrays()
+    launches = launch(0, 1, 2), launch(0, 1, 2, cooperative=True), launch(2, 1, 0, cooperative=True)
+    assert Call([x], [out]).run(handler(driver, launches)) is None
+    assert [call[:3] for call in driver.calls] == [(KERNEL, (4, 2, 1, 32, 4, 2, 128), STREAM)] * 3
+    expected = [x.ctypes.data, 7, out.ctypes.data + 8]
+    assert numbers(driver) == [expected, expected, expected[::-1]]
+    # CU_LAUNCH_ATTRIBUTE_COOPERATIVE, padding, and a value of 64 bytes that begins with 1
+    assert driver.attributes == [struct.pack("<iii60x", 2, 0, 1)] * 2
 
 
 def test_launches_come_in_order_and_pick_their_parameters(driver):
@@ -88,6 +99,8 @@ def test_a_failed_launch_names_kernel_error_and_extents(driver):
     )
     assert call.errors[-1][1] == CODES["XLA_FFI_Error_Code_INTERNAL"]
     assert len(driver.calls) == 1
+    text = call.run(handler(driver, (launch(0, 1, 2, cooperative=True),)))
+    assert "kernel 'axpy': a cooperative cuLaunchKernelEx failed with CUDA_ERROR_LAUNCH_TIMEOUT" in text
 
 
 @pytest.mark.parametrize(

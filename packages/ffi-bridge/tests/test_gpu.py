@@ -9,6 +9,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 
 import cuda_kernels as kernels
 import numba
+from cooperative_kernels import others, others_by_counter
 from cuda_kernels import out, wrapped_add
 from devices import gpus
 from llvmlite import ir
@@ -18,6 +19,7 @@ from numba.extending import intrinsic
 from ffi_bridge import graph_options, numba_cuda_callable, numba_cuda_kernel
 from ffi_bridge.cuda.driver import CudaFunctions, cuda_driver
 from ffi_bridge.cuda.program import LAUNCH_TYPE
+from ffi_bridge.errors import KernelDefinitionError
 
 pytestmark = pytest.mark.skipif(not gpus(), reason="JAX sees no NVIDIA GPU")
 
@@ -77,6 +79,54 @@ def test_a_failed_launch_has_the_name_of_the_error(x):
     f = wrapped_add(10, launch_dims=None, grid=1, block=32, shared_mem=1024 * 1024)  # no GPU has as much
     with pytest.raises(Exception, match=r"CUDA_ERROR|shared memory"):
         f(x, x).block_until_ready()
+
+
+OUTS = out(4096), out(100), out(1, dtype=jnp.int32)  # 4096: more blocks than a GPU runs at once
+
+
+def wrapped_others(**options):
+    return numba_cuda_kernel(others, OUTS, cooperative=True, **({"block": 256} | options))
+
+
+def test_a_cooperative_kernel_fills_the_gpu():
+    v = jnp.arange(100, dtype=F32)
+    _, y, blocks = wrapped_others()(v)
+    np.testing.assert_array_equal(y, v.sum() - v)
+    assert int(blocks[0]) > 0 == int(blocks[0]) % cuda_driver().multiprocessors
+    few = wrapped_others(grid=cuda_driver().multiprocessors)
+    np.testing.assert_array_equal(jax.vmap(few)(jnp.stack([v, v + 1]))[1][1], v.sum() + 99 - v)
+    by_counter = numba_cuda_kernel(
+        others_by_counter,
+        (out(1, dtype=jnp.int32), *OUTS),
+        block=256,
+        cooperative=True,
+        input_output_aliases={1: 0},
+    )
+    arrived, _, y, blocks = by_counter(v, jnp.zeros(1, jnp.int32))
+    np.testing.assert_array_equal(y, v.sum() - v)
+    assert int(arrived[0]) == int(blocks[0]) > 0
+
+
+def test_more_cooperative_blocks_than_run_at_once_are_refused_before_the_launch():
+    v = jnp.arange(100, dtype=F32)
+    most = int(wrapped_others()(v)[2][0])
+    np.testing.assert_array_equal(wrapped_others(grid=most)(v)[1], v.sum() - v)
+    with pytest.raises(KernelDefinitionError, match=f"and {most} do on this GPU.*leave out grid"):
+        wrapped_others(grid=most + 1)(v)
+    with pytest.raises(KernelDefinitionError, match="all have to run at once"):
+        wrapped_others(shared_mem=100 << 10, grid=most)(v)
+    np.testing.assert_array_equal(wrapped_others(shared_mem=100 << 10)(v)[1], v.sum() - v)
+
+
+def test_a_cooperative_kernel_in_a_captured_loop():
+    f, v = wrapped_others(), jnp.arange(100, dtype=F32) % 2
+
+    def run(v):
+        return jax.lax.scan(lambda v, _: (f(v)[1] % 2, None), v, length=100)[0]
+
+    plain, captured = jax.jit(run), jax.jit(run, compiler_options=graph_options())
+    for _ in range(3):
+        np.testing.assert_array_equal(captured(v), plain(v))
 
 
 COUNTED = np.zeros(2, np.int64)  # launches; the address of the driver's function

@@ -58,6 +58,16 @@ def test_compiled_once(compiled):
     assert len(compiled) == 1
 
 
+def test_that_a_kernel_synchronises_its_grid_is_kept(compiled):
+    @cuda.jit
+    def kernel(x, y):
+        y[cuda.blockIdx.x] = x[0]
+        cuda.cg.this_grid().sync()
+
+    assert [cubin_in_a_new_process(kernel).synchronises_grid for _ in range(2)] == [True, True]
+    assert len(compiled) == 1
+
+
 GAIN = np.float32(0)
 
 

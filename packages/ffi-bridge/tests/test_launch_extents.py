@@ -6,8 +6,8 @@ from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.errors import KernelDefinitionError
 
 
-def extents(grid=None, block=None, launch_dims=None, threads_per_block=256, shared_mem=0):
-    return LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem)
+def extents(grid=None, block=None, launch_dims=None, threads_per_block=256, shared_mem=0, cooperative=False):
+    return LaunchExtents.of(grid, block, launch_dims, threads_per_block, shared_mem, cooperative)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,37 @@ def test_extents(given, grid, block):
 
 
 @pytest.mark.parametrize(
+    ("given", "most", "grid"),
+    [
+        ({"block": 256}, 24, (24, 1, 1)),
+        ({"block": (8, 8, 2)}, 7, (7, 1, 1)),
+        ({"grid": (2, 3), "block": 64}, 6, (2, 3, 1)),
+        ({"launch_dims": 1000}, 4, (4, 1, 1)),
+        ({"grid": 0, "block": 64}, 4, (0, 1, 1)),
+    ],
+)
+def test_blocks_of_a_cooperative_launch(given, most, grid):
+    assert extents(**given, cooperative=True).resident("f", most).grid == grid
+
+
+@pytest.mark.parametrize(
+    ("given", "most", "message"),
+    [
+        (
+            {"grid": (2, 3), "block": 64},
+            5,
+            r"'f': a cooperative launch of 6 blocks, grid \(2, 3, 1\).*and 5 do",
+        ),
+        ({"launch_dims": 1000}, 3, "a cooperative launch of 4 blocks"),
+        ({"block": 64, "shared_mem": 9}, 0, r"not one block.*\(64, 1, 1\) threads and 9 bytes of dynamic"),
+    ],
+)
+def test_more_blocks_than_run_at_once_are_refused(given, most, message):
+    with pytest.raises(KernelDefinitionError, match=message):
+        extents(**given, cooperative=True).resident("f", most)
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({}, "either grid and block, or launch_dims"),
@@ -49,6 +80,8 @@ def test_extents(given, grid, block):
         ({"grid": 1, "block": (32, 33)}, "a block of .*1024 together"),
         ({"grid": 1, "block": (1, 1, 65)}, "a block of "),
         ({"grid": (1, 65536), "block": 1}, "a grid of "),
+        ({"block": 4, "launch_dims": 4, "cooperative": True}, "either grid and block, or launch_dims"),
+        ({"cooperative": True}, "either grid and block, or launch_dims"),
         ({"launch_dims": True}, "launch_dims=True"),
         ({"grid": True, "block": 1}, "grid=True"),
         ({"grid": 1, "block": (32, True)}, "block="),

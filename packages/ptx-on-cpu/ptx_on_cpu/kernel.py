@@ -120,6 +120,7 @@ class Kernel:
         seed: int | None = None,
         patience: int = PATIENCE,
         parallel: bool | None = None,
+        resident: int | None = None,
     ) -> Launch:
         """Run the kernel.
 
@@ -132,6 +133,8 @@ class Kernel:
             buffers: the memory that pointers in `bytes` lead to.
             seed: run blocks and threads in another order; None: from first to last.
             parallel: run blocks on all cores; None: where their order cannot change a result.
+            resident: blocks that the GPU runs at once, for a cooperative launch: a larger grid is refused;
+                None: another launch.
             patience: turns of loops after which threads that do nothing else count as an endless loop.
 
         Raises:
@@ -146,6 +149,11 @@ class Kernel:
         if math.prod(extents) > MAX_BLOCKS:
             raise LaunchError(
                 f"kernel '{self.name}': a grid of {extents}; expected at most {MAX_BLOCKS} blocks together"
+            )
+        if resident is not None and math.prod(extents) > resident:
+            raise LaunchError(
+                f"kernel '{self.name}': a cooperative launch of {math.prod(extents)} blocks, grid {extents}; "
+                f"all have to run at once, and {resident} do"
             )
         memory = self.buffers() if buffers is None else buffers
         params = self._packed(arguments, memory)

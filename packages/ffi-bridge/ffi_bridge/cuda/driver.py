@@ -3,11 +3,12 @@
 A kernel is loaded as a CUkernel, which belongs to no context: one handle serves every GPU of the machine.
 """
 
+import contextlib
 import ctypes
 import functools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from ffi_bridge.errors import BackendUnavailableError, KernelDefinitionError
 
 # Values of CUdevice_attribute and CUfunction_attribute in <cuda.h>.
 _COMPUTE_CAPABILITY: Final = (75, 76)
+_MULTIPROCESSORS: Final = 16
 _MAX_SHARED_OPTIN: Final = 97
 _MAX_DYNAMIC_SHARED: Final = 8
 
@@ -28,18 +30,22 @@ _chosen: Final[list[Any]] = []  # the Driver, once there is one
 
 @dataclass(frozen=True)
 class CudaFunctions:
-    """Addresses of `cuLaunchKernel` and `cuGetErrorName`, and whether XLA has a stream to ask for."""
+    """Addresses of `cuLaunchKernel`, `cuGetErrorName` and `cuLaunchKernelEx`, 0 where no launch needs it.
+
+    `has_stream`: whether XLA has a stream to ask for.
+    """
 
     launch: int
     error_name: int
     has_stream: bool = True
+    launch_ex: int = 0
 
 
 @dataclass(frozen=True)
 class Cubin:
     """Machine code for a GPU, the name of its kernel, and the Python kernel and types that it is from.
 
-    `ptx`: its PTX, for drivers that read it.
+    `ptx`: its PTX, for drivers that read it. `synchronises_grid`: it needs a cooperative launch.
     """
 
     code: bytes
@@ -48,6 +54,7 @@ class Cubin:
     kernel: Any = field(compare=False)
     arguments: tuple[Any, ...] = field(compare=False)
     ptx: bytes = b""
+    synchronises_grid: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,11 @@ class Driver(ABC):
         """Return the compute capability that kernels are compiled for."""
 
     @property
+    @abstractmethod
+    def multiprocessors(self) -> int:
+        """Return the number of multiprocessors of a GPU; of the smallest, where there are several."""
+
+    @property
     def runs_warp(self) -> bool:
         """Return whether kernels of Warp on its platform are launched by it."""
         return True
@@ -126,6 +138,13 @@ class Driver(ABC):
     @abstractmethod
     def load(self, cubin: Cubin, shared: int, passed: Passed = ...) -> int:
         """Return the handle of a kernel, ready for launches with `shared` bytes of dynamic shared memory."""
+
+    @abstractmethod
+    def max_cooperative_grid_blocks(self, cubin: Cubin, threads: int, shared: int) -> int:
+        """Return how many blocks of a kernel run at once on every GPU, which a cooperative launch needs.
+
+        `threads`: of a block; `shared`: its bytes of dynamic shared memory.
+        """
 
 
 NOTHING_PASSED: Final = Passed()
@@ -150,16 +169,40 @@ class CudaDriver(Driver):
             )
         return capabilities[0]
 
+    @functools.cached_property
+    def multiprocessors(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return min(self._attribute(_MULTIPROCESSORS, device) for device in self.devices)
+
     def functions(self) -> CudaFunctions:
-        launch, name = (
+        library = self.library
+        launch, name, launch_ex = (
             ctypes.cast(function, ctypes.c_void_p).value or 0
-            for function in (self.library.cuLaunchKernel, self.library.cuGetErrorName)
+            for function in (library.cuLaunchKernel, library.cuGetErrorName, library.cuLaunchKernelEx)
         )
-        return CudaFunctions(launch, name)
+        return CudaFunctions(launch, name, launch_ex=launch_ex)
 
     def load(self, cubin: Cubin, shared: int, passed: Passed = NOTHING_PASSED) -> int:
         with _loading:
             return self._loaded(cubin.code, cubin.entry, shared)
+
+    def max_cooperative_grid_blocks(self, cubin: Cubin, threads: int, shared: int) -> int:
+        with _loading:
+            kernel = ctypes.c_void_p(self._loaded(cubin.code, cubin.entry, shared))
+            return min(self._resident(device, kernel, threads, shared) for device in self.devices)
+
+    def _resident(self, device: int, kernel: Any, threads: int, shared: int) -> int:
+        """Return how many blocks of a loaded kernel a device runs at once."""
+        blocks = ctypes.c_int()
+        with self._on(device):
+            function = self._function(kernel)
+            self._call(
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                ctypes.byref(blocks),
+                function,
+                threads,
+                ctypes.c_size_t(shared),
+            )
+        return blocks.value * self._attribute(_MULTIPROCESSORS, device)
 
     # A program that is being recorded into a graph may not load anything, so kernels are loaded here, once.
     @functools.cache  # noqa: B019  (one driver per process, and its kernels live as long)
@@ -172,19 +215,26 @@ class CudaDriver(Driver):
                 # More than the default has to be asked for, kernel by kernel and device by device.
                 check_shared(entry, shared, self._attribute(_MAX_SHARED_OPTIN, device))
                 self._call("cuKernelSetAttribute", _MAX_DYNAMIC_SHARED, shared, kernel, device)
-            self._load_on(device, kernel)
+            with self._on(device):
+                self._function(kernel)
         return kernel.value or 0
 
-    def _load_on(self, device: int, kernel: Any) -> None:
-        """Load the kernel into the device's primary context, which JAX uses, and keep the context alive."""
-        context, function = ctypes.c_void_p(), ctypes.c_void_p()
+    @contextlib.contextmanager
+    def _on(self, device: int) -> Generator[None]:
+        """Make the device's primary context, which JAX uses, the current one, and keep it alive."""
+        context = ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        # The driver loads a kernel's function into the context that is current.
         self._call("cuCtxPushCurrent_v2", context)
         try:
-            self._call("cuKernelGetFunction", ctypes.byref(function), kernel)
+            yield
         finally:
             self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def _function(self, kernel: Any) -> Any:
+        """Return the function of a kernel in the current context, into which the driver loads it."""
+        function = ctypes.c_void_p()
+        self._call("cuKernelGetFunction", ctypes.byref(function), kernel)
+        return function
 
     def _attribute(self, attribute: int, device: int) -> int:
         value = ctypes.c_int()

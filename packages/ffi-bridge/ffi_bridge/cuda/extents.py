@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ffi_bridge.errors import KernelDefinitionError
@@ -25,12 +25,15 @@ MAX_GRID: Final = ((1 << 31) - 1, 65535, 65535)
 class LaunchExtents:
     """Blocks in a grid, threads in a block, and bytes of dynamic shared memory.
 
-    `rank`: how many dimensions a user gave for them.
+    `cooperative`: all blocks run at once, so that they may wait for each other; `fills_gpu`: the grid is as
+    many blocks as do, which is known when the kernel is loaded. `rank`: how many dimensions a user gave.
     """
 
     grid: Extents
     block: Extents
     shared: int
+    cooperative: bool = False
+    fills_gpu: bool = False
     # Not in the text by which programs are told apart: it changes messages only.
     rank: int = field(default=3, compare=False, repr=False)
 
@@ -42,20 +45,26 @@ class LaunchExtents:
         launch_dims: int | Sequence[int] | None,
         threads_per_block: int,
         shared_mem: int,
+        cooperative: bool = False,
     ) -> LaunchExtents:
-        """Take `grid` and `block`, or `launch_dims`; raise KernelDefinitionError for anything else."""
-        _check_given(grid, block, launch_dims)
+        """Take `grid` and `block`, or `launch_dims`; raise KernelDefinitionError for anything else.
+
+        A cooperative launch may leave out `grid`.
+        """
+        _check_given(grid, block, launch_dims, cooperative)
         (shared,) = integers("shared_mem", shared_mem, "a number of bytes", 0, most=1)
         if launch_dims is None:
-            blocks, wide = _dims("grid", grid, 0), _dims("block", block, 1)
-            return cls(_filled(blocks), _filled(wide), shared, max(len(blocks), len(wide)))
+            fills_gpu = grid is None
+            blocks, wide = (1,) if fills_gpu else _dims("grid", grid, 0), _dims("block", block, 1)
+            rank = max(len(blocks), len(wide))
+            return cls(_filled(blocks), _filled(wide), shared, cooperative, fills_gpu, rank)
         (threads,) = integers("threads_per_block", threads_per_block, "a number of threads", 1, most=1)
         dims = _dims("launch_dims", launch_dims, 0)
         sizes = BLOCKS.get(len(dims), (threads,))
         # Along an empty axis there are no blocks, and yet a block has to have a thread.
         wide = tuple(max(1, min(size, dim)) for size, dim in zip(sizes, dims, strict=True))
         blocks = tuple(-(-dim // size) for dim, size in zip(dims, wide, strict=True))
-        return cls(_filled(blocks), _filled(wide), shared, len(dims))
+        return cls(_filled(blocks), _filled(wide), shared, cooperative, rank=len(dims))
 
     def __post_init__(self) -> None:
         """Raise KernelDefinitionError if no GPU can launch these extents."""
@@ -65,6 +74,27 @@ class LaunchExtents:
             )
         if any(map(operator.gt, self.grid, MAX_GRID)):
             raise KernelDefinitionError(f"a grid of {self.grid} blocks; CUDA allows {MAX_GRID}")
+
+    def resident(self, kernel: str, most: int) -> LaunchExtents:
+        """Return the extents of a cooperative launch on a GPU that runs `most` blocks of them at once.
+
+        Raises KernelDefinitionError where the grid has more: its blocks would wait for those that never begin.
+        """
+        needs = f"a block has {self.block} threads and {self.shared} bytes of dynamic shared memory"
+        if most == 0:
+            raise KernelDefinitionError(
+                f"kernel '{kernel}': not one block of it fits on a multiprocessor of this GPU; {needs}: "
+                "give it fewer threads, or less shared memory"
+            )
+        if self.fills_gpu:
+            return replace(self, grid=(most, 1, 1))
+        if math.prod(self.grid) > most:
+            raise KernelDefinitionError(
+                f"kernel '{kernel}': a cooperative launch of {math.prod(self.grid)} blocks, grid {self.grid}; "
+                f"all have to run at once, and {most} do on this GPU, where {needs}: leave out grid, "
+                f"for {most} blocks that share the work by cuda.gridDim, or give smaller blocks"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -76,12 +106,13 @@ class LaunchOptions:
     launch_dims: Any
     threads_per_block: int
     shared_mem: Any
+    cooperative: bool = False
 
     def __post_init__(self) -> None:
         """Raise KernelDefinitionError for options that no call can have."""
         if any(map(callable, vars(self).values())):
             # Numbers are checked at the call, when the functions have returned them.
-            _check_given(self.grid, self.block, self.launch_dims)
+            _check_given(self.grid, self.block, self.launch_dims, self.cooperative)
         else:
             LaunchExtents.of(**vars(self))
 
@@ -97,11 +128,12 @@ class LaunchOptions:
             raise KernelDefinitionError(f"{subject}: {error}") from None
 
 
-def _check_given(grid: Any, block: Any, launch_dims: Any) -> None:
-    if (grid is None) != (block is None) or (grid is None) == (launch_dims is None):
+def _check_given(grid: Any, block: Any, launch_dims: Any, cooperative: bool) -> None:
+    has_grid = grid is not None or (cooperative and block is not None)
+    if has_grid != (block is not None) or has_grid == (launch_dims is not None):
         raise KernelDefinitionError(
             f"grid={grid!r}, block={block!r}, launch_dims={launch_dims!r}: give either grid and block, "
-            "or launch_dims"
+            "or launch_dims; grid may be left out with cooperative=True"
         )
 
 

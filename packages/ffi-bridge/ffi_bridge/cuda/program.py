@@ -24,20 +24,42 @@ from ffi_bridge.targets import REGISTERED_AS, ensure_target
 
 # CUresult cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, stream, parameters, extra)
 LAUNCH_TYPE = ir.FunctionType(I32, [POINTER, *[I32] * 7, POINTER, POINTER, POINTER])
+# CUlaunchConfig: three extents of the grid, of the block, shared, stream, attributes, their number
+CONFIG_TYPE = ir.LiteralStructType([*[I32] * 7, POINTER, POINTER, I32])
+# CUlaunchAttribute: id, padding, a value of 64 bytes, whose first number is all that is used here
+ATTRIBUTE_TYPE = ir.LiteralStructType([I32, I32, I32, ir.ArrayType(I32, 15)])
+COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+# CUresult cuLaunchKernelEx(const CUlaunchConfig *, f, parameters, extra)
+LAUNCH_EX_TYPE = ir.FunctionType(I32, [CONFIG_TYPE.as_pointer(), POINTER, POINTER, POINTER])
 # CUresult cuGetErrorName(error, const char **)
 ERROR_NAME_TYPE = ir.FunctionType(I32, [I32, POINTER.as_pointer()])
-# The same two as callbacks, for a stand-in in Python.
+# The same three as callbacks, for a stand-in in Python.
 LAUNCH_CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
+LAUNCH_EX_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 ERROR_NAME_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
 # Bytes for the text of a failed launch; `snprintf` cuts a longer one.
 TEXT_SIZE = 1024
 
 
+class LaunchConfig(ctypes.Structure):
+    """A CUlaunchConfig, as stand-ins in Python read it."""
+
+    _fields_ = (
+        ("extents", ctypes.c_uint * 7),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("num_attributes", ctypes.c_uint),
+    )
+
+
 @dataclass(frozen=True)
 class CudaLaunch:
-    """One launch: the loaded kernel, its extents, and the numbers of the structs that are its parameters."""
+    """One launch: the loaded kernel, its extents, and the numbers of the structs that are its parameters.
+
+    `cooperative`: all of its blocks run at once.
+    """
 
     name: str
     kernel: int
@@ -45,6 +67,7 @@ class CudaLaunch:
     block: tuple[int, int, int]
     shared: int
     parameters: tuple[int, ...]
+    cooperative: bool = False
 
 
 def emit_handler(name: str, program: Program, functions: CudaFunctions) -> MachineCode:
@@ -80,10 +103,29 @@ def _emit_launch(frame: Frame, launch: CudaLaunch, table: Any, stream: Any, func
     builder = frame.builder
     extents = [ir.Constant(I32, extent) for extent in (*launch.grid, *launch.block, launch.shared)]
     kernel = _at(builder, launch.kernel, POINTER)
-    call = _at(builder, functions.launch, LAUNCH_TYPE.as_pointer())
-    status = builder.call(call, [kernel, *extents, stream, table, NULL])
+    if launch.cooperative:
+        call = _at(builder, functions.launch_ex, LAUNCH_EX_TYPE.as_pointer())
+        status = builder.call(call, [_cooperative(builder, extents, stream), kernel, table, NULL])
+    else:
+        call = _at(builder, functions.launch, LAUNCH_TYPE.as_pointer())
+        status = builder.call(call, [kernel, *extents, stream, table, NULL])
     with builder.if_then(builder.icmp_unsigned("!=", status, ir.Constant(I32, 0)), likely=False):
         builder.ret(frame.error("XLA_FFI_Error_Code_INTERNAL", _failure(frame, launch, status, functions)))
+
+
+def _cooperative(builder: Any, extents: Sequence[Any], stream: Any) -> Any:
+    """Return the address of the CUlaunchConfig of a cooperative launch."""
+    with builder.goto_entry_block():
+        config, attribute = builder.alloca(CONFIG_TYPE), builder.alloca(ATTRIBUTE_TYPE)
+        # The value of an attribute in C is a union with members of 8 bytes.
+        attribute.align = 8
+    builder.store(ir.Constant(ATTRIBUTE_TYPE, [COOPERATIVE, 0, 1, [0] * 15]), attribute)
+    values = [*extents, stream, builder.bitcast(attribute, POINTER), ir.Constant(I32, 1)]
+    content = ir.Constant(CONFIG_TYPE, ir.Undefined)
+    for i, value in enumerate(values):
+        content = builder.insert_value(content, value, i)
+    builder.store(content, config)
+    return config
 
 
 def _failure(frame: Frame, launch: CudaLaunch, status: Any, functions: CudaFunctions) -> Any:
@@ -95,7 +137,8 @@ def _failure(frame: Frame, launch: CudaLaunch, status: Any, functions: CudaFunct
     builder.store(constant_text(module, "unknown error"), name)
     builder.call(_at(builder, functions.error_name, ERROR_NAME_TYPE.as_pointer()), [status, name])
     sizes = f"grid {launch.grid}, block {launch.block}, {launch.shared} bytes of shared memory"
-    pattern = constant_text(module, f"kernel '{launch.name}': cuLaunchKernel failed with %s (%d); {sizes}")
+    function = "a cooperative cuLaunchKernelEx" if launch.cooperative else "cuLaunchKernel"
+    pattern = constant_text(module, f"kernel '{launch.name}': {function} failed with %s (%d); {sizes}")
     arguments = [text, ir.Constant(I64, TEXT_SIZE), pattern, builder.load(name), status]
     call_c(builder, "snprintf", I32, arguments, variadic_from=3)
     return text
@@ -129,15 +172,17 @@ class CudaProgramBuilder(ProgramBuilder):
         """Load the kernels, and return the program, as `program` does."""
         # A loop launches for one element of a batch at a time.
         passed = tuple(self._passed(i, () if loop else sizes) for i in range(len(self._buffers)))
-        launches = [
-            CudaLaunch(
-                name,
-                self._driver.load(cubin, extents.shared, self._passed_by(parameters, passed, number == 0)),
-                *(extents.grid, extents.block, extents.shared),
-                parameters,
+        launches: list[CudaLaunch] = []
+        for number, (name, cubin, extents, parameters) in enumerate(self._launches):
+            handle = self._driver.load(
+                cubin, extents.shared, self._passed_by(parameters, passed, number == 0)
             )
-            for number, (name, cubin, extents, parameters) in enumerate(self._launches)
-        ]
+            if extents.cooperative:
+                threads = math.prod(extents.block)
+                most = self._driver.max_cooperative_grid_blocks(cubin, threads, extents.shared)
+                extents = extents.resident(name, most)
+            sizes_of_launch = extents.grid, extents.block, extents.shared
+            launches.append(CudaLaunch(name, handle, *sizes_of_launch, parameters, extents.cooperative))
         return self.program(launches, sizes, loop)
 
     def _passed(self, i: int, sizes: Sequence[int]) -> PassedBuffer:

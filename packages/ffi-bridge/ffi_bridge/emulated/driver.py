@@ -1,6 +1,7 @@
 """A stand-in for the CUDA driver, which takes launches as the real one does and runs their PTX on the CPU."""
 
 import ctypes
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
@@ -17,10 +18,16 @@ from ffi_bridge.cuda.driver import (
     RunKernel,
     check_shared,
 )
-from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
+from ffi_bridge.cuda.program import (
+    ERROR_NAME_CALLBACK,
+    LAUNCH_CALLBACK,
+    LAUNCH_EX_CALLBACK,
+    LaunchConfig,
+)
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.operators.dispatch import emulate, emulated
 from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
+from ptx_on_cpu.counters import Resources, occupancy, resources_of
 from ptx_on_cpu.kernel import MAX_SHARED
 
 
@@ -62,6 +69,7 @@ class Launched:
     shared: int
     stream: int
     shapes: tuple[tuple[int, ...], ...]
+    cooperative: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,13 +93,14 @@ class CallState:
 class EmulatedDriver(Driver):
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` record its work.
 
-    `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
+    `multiprocessors`: how many it has, few, so that grids that fill them are small. `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
     is checked beside bounds, alignment, read-only inputs and waiting. `counted`: whether launches write down
     what they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is
     cleared.
     """
 
     capability: tuple[int, int] = (9, 0)  # pyright: ignore[reportIncompatibleMethodOverride]
+    multiprocessors: int = 2  # pyright: ignore[reportIncompatibleMethodOverride]
     platform: str = "cpu"
     has_stream: bool = False
     reads_ptx: bool = True
@@ -131,9 +140,15 @@ class EmulatedDriver(Driver):
         """Return callbacks into Python."""
         if not self._callbacks:
             # Kept, since handlers have their addresses as constants.
-            self._callbacks = LAUNCH_CALLBACK(self._launch), ERROR_NAME_CALLBACK(self._name_error)
-        launch, name = (ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks)
-        return CudaFunctions(launch, name, self.has_stream)
+            self._callbacks = (
+                LAUNCH_CALLBACK(self._launch),
+                ERROR_NAME_CALLBACK(self._name_error),
+                LAUNCH_EX_CALLBACK(self._launch_ex),
+            )
+        launch, name, launch_ex = (
+            ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in self._callbacks
+        )
+        return CudaFunctions(launch, name, self.has_stream, launch_ex)
 
     def load(self, cubin: Cubin, shared: int, passed: Passed = NOTHING_PASSED) -> int:
         """Compile the kernel's PTX for the CPU; its handle is its number, from 1.
@@ -147,6 +162,15 @@ class EmulatedDriver(Driver):
         # Never 0, which stands for no kernel.
         return len(self.loaded)
 
+    def max_cooperative_grid_blocks(self, cubin: Cubin, threads: int, shared: int) -> int:
+        """Return the blocks on a multiprocessor, by the registers of the machine code, times multiprocessors.
+
+        Triton and PTX alone come without machine code: their registers do not count.
+        """
+        taken = resources_of(cubin.code, cubin.entry) if cubin.code else Resources(0, 0, 0)
+        limits = occupancy(self.capability, threads, taken.registers, taken.shared + shared)
+        return limits.blocks * self.multiprocessors
+
     @property
     def run_kernel(self) -> RunKernel:
         """Return `run`, by which launches of Python functions come here, too."""
@@ -159,10 +183,12 @@ class EmulatedDriver(Driver):
         extents: tuple[Extents, Extents, int],
         stream: int,
         parameters: Sequence[bytes],
+        cooperative: bool = False,
     ) -> None:
         """Run a kernel on parameters as a GPU gets them.
 
-        `passed`: what they are; `extents`: of grid and block, and bytes of shared memory.
+        `passed`: what they are; `extents`: of grid and block, and bytes of shared memory; `cooperative`:
+        all blocks run at once.
 
         Raises ptx_on_cpu.LaunchError.
         """
@@ -172,7 +198,7 @@ class EmulatedDriver(Driver):
         grid, block, shared = extents
         # Kernels of Warp have a `key` in place of a name.
         name = str(getattr(cubin.kernel, "__name__", None) or cubin.kernel.key)
-        self.launches.append(Launched(name, grid, block, shared, stream, shapes))
+        self.launches.append(Launched(name, grid, block, shared, stream, shapes, cooperative))
         count = len(self.launches)
         kernel = self._kernel(cubin)
         buffers = kernel.buffers()
@@ -191,7 +217,10 @@ class EmulatedDriver(Driver):
         # Every launch has an order of its own, which the same seed repeats.
         seed = None if self.seed is None else self.seed + count
         packed = list(map(bytes, copies))
-        launch = kernel.launch(grid, block, packed, shared=shared, buffers=buffers, seed=seed)
+        most = None
+        if cooperative:
+            most = self.max_cooperative_grid_blocks(cubin, math.prod(block), shared)
+        launch = kernel.launch(grid, block, packed, shared=shared, buffers=buffers, seed=seed, resident=most)
         if kernel.is_counted:
             self.runs.append(Counted(cubin, launch, shared))
 
@@ -210,7 +239,19 @@ class EmulatedDriver(Driver):
         return self._kernels[key]
 
     def _launch(self, handle: int, *rest: int) -> int:
-        grid_x, grid_y, grid_z, x, y, z, shared, stream, table, _ = rest
+        *extents, stream, table, _ = rest
+        return self._launched(handle, extents, stream, table)
+
+    def _launch_ex(self, config: int, handle: int, table: int, _: int) -> int:
+        given = LaunchConfig.from_address(config)
+        # Handlers give attributes to cooperative launches alone.
+        return self._launched(handle, given.extents, given.stream, table, given.num_attributes > 0)
+
+    def _launched(
+        self, handle: int, sizes: Sequence[int], stream: int, table: int, cooperative: bool = False
+    ) -> int:
+        """Run a launch; return 0, or the status of one that has failed."""
+        grid_x, grid_y, grid_z, x, y, z, shared = sizes
         extents = (grid_x, grid_y, grid_z), (x, y, z), shared
         try:
             cubin, passed = self.loaded[handle - 1], self._passed[handle - 1]
@@ -218,7 +259,7 @@ class EmulatedDriver(Driver):
             places = (ctypes.c_void_p * len(passed.sizes)).from_address(table)
             sized = zip(places, passed.sizes, strict=True)
             parameters = [ctypes.string_at(place or 0, size) for place, size in sized]
-            self.run(cubin, passed, extents, stream or 0, parameters)
+            self.run(cubin, passed, extents, stream or 0, parameters, cooperative)
         except Exception as error:  # a callback of C cannot raise: the launch fails with this text
             text = f"CUDA_ERROR_LAUNCH_FAILED, {type(error).__name__}: {error}"
             self._calls[threading.get_native_id()].failure = text.encode()

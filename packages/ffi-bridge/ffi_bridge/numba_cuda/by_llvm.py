@@ -139,14 +139,12 @@ class NumbaCuda(Compiler):
         with _for_device(capability), warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaDebugInfoWarning)  # that generated code has no file
             built = compiled()
-            # It is refused, so that its code is not asked for.
-            if built.cooperative:
-                return Compiled(b"", built.entry_name, True)
             code = bytes(built._codelibrary.get_cubin(capability).code)
             stored = stored_arrays(built._codelibrary.get_asm_str(capability), self._addresses(kinds))
             ptx = self._ptx(kernel.py_func, built, compiled, capability) if with_ptx else ""
         inputs = [i for i, x in enumerate(arguments) if isinstance(x, ArrayType) and x.readonly]
-        return Compiled(code, built.entry_name, False, ptx.encode(), tuple(i for i in inputs if i in stored))
+        written = tuple(i for i in inputs if i in stored)
+        return Compiled(code, built.entry_name, bool(built.cooperative), ptx.encode(), written)
 
     def _ptx(self, function: Any, built: Any, compiled: Callable[..., Any], capability: Capability) -> str:
         """Return PTX with line numbers, or with functions that are linked, as for float16."""

@@ -73,7 +73,8 @@ def compile_kernel(
     with _compiling:
         if key not in _cubins:
             compiled = _stored_or_compiled(compiler, kernel, arguments, capability, with_ptx)
-            _cubins[key] = Cubin(compiled.code, compiled.entry, kernel, tuple(arguments), compiled.ptx)
+            parts = compiled.code, compiled.entry, kernel, tuple(arguments), compiled.ptx
+            _cubins[key] = Cubin(*parts, synchronises_grid=compiled.cooperative)
         return _cubins[key]
 
 
@@ -90,12 +91,16 @@ def _stored_or_compiled(
     identity = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
     # Files that are linked may change under their names.
     key = identity.digest if identity.portable and not kernel.targetoptions.get("link") else None
-    if key and (entry := kernel_cache.load(key, entry=str, ptx=str)):
-        # Cooperative kernels were refused before they could be stored.
-        return Compiled(entry.code, entry.facts["entry"], False, entry.facts["ptx"].encode())
+    if key and (entry := kernel_cache.load(key, entry=str, ptx=str, cooperative=bool)):
+        facts = entry.facts
+        return Compiled(entry.code, facts["entry"], facts["cooperative"], facts["ptx"].encode())
     compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:
-        facts = {"entry": compiled.entry, "ptx": compiled.ptx.decode()}
+        facts = {
+            "entry": compiled.entry,
+            "ptx": compiled.ptx.decode(),
+            "cooperative": compiled.cooperative,
+        }
         kernel_cache.store(key, Entry(facts, compiled.code))
     return compiled
 
@@ -128,11 +133,6 @@ def _compiled(
         names = _names(kernel, arguments)
         raise KernelTypeError(
             error_messages.stored_on_gpu(kernel.__name__, [names[i] for i in compiled.stored])
-        )
-    if compiled.cooperative:
-        raise KernelTypeError(
-            f"kernel '{kernel.__name__}' synchronises its whole grid, which needs a cooperative launch; "
-            "split it into two kernels"
         )
     return compiled
 

@@ -33,6 +33,7 @@ def numba_cuda_kernel(
     launch_dims: Extents | Callable[..., Extents] | None = None,
     threads_per_block: int = 256,
     shared_mem: int | Callable[..., int] = 0,
+    cooperative: bool = False,
     static_argnames: str | Sequence[str] = (),
     scalar_argnames: str | Sequence[str] = (),
     has_side_effect: bool = False,
@@ -60,6 +61,10 @@ def numba_cuda_kernel(
         threads_per_block: of a one-dimensional launch by launch_dims.
         shared_mem: bytes of dynamic shared memory, or such a function; above 48 KB it is enabled for the
             kernel.
+        cooperative: launch all blocks at once, as `cuda.cg.this_grid().sync()` and barriers by atomics need
+            that the whole grid waits at. Without `grid` there are as many blocks as the GPU runs at once, for
+            this block and shared memory, which the kernel reads as `cuda.gridDim.x`; a larger grid is
+            refused. `ffi_bridge.cuda.cuda_driver().multiprocessors` is one block for each multiprocessor.
         static_argnames: parameters that are constants when the kernel is compiled: numbers, bools, strings,
             tuples, None, and with numba-cuda members of enums and dtypes. A call gives them by name, or
             leaves them to their defaults; they are known while tracing. Each value compiles the kernel anew.
@@ -67,8 +72,8 @@ def numba_cuda_kernel(
             stay in the GPU's memory, where each thread loads them.
         has_side_effect: run the kernel even where nothing reads what it writes, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
-            the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself is launched
-            once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
+            the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself, or is
+            cooperative, is launched once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
             and "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized", one
             call with a leading batch axis on every buffer, which is of size 1, repeated, or left out where
             an input has none; functions for the launch then see it, too.
@@ -82,14 +87,15 @@ def numba_cuda_kernel(
     Raises:
         TypeError: `kernel` is not a `@cuda.jit` kernel.
         ValueError: neither or both of grid with block and launch_dims; extents that no GPU can launch, or of
-            another number than `cuda.grid` is asked for; `outs` is empty or has a dtype that is not
+            another number than `cuda.grid` is asked for; when traced: more blocks of a cooperative kernel
+            than run at once on the smallest of the GPUs; `outs` is empty or has a dtype that is not
             available; a function for one of them raises; an alias is out of range; a name that is no
             parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, a dtype or a constant the kernel cannot have,
             a kernel that does not compile, writes into an input, never uses an output, or synchronises its
-            whole grid.
+            whole grid without `cooperative`.
         jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
 
     Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.
@@ -99,7 +105,7 @@ def numba_cuda_kernel(
             f"numba_cuda_kernel needs a CUDA kernel, got {kernel!r}: decorate the function with "
             "@numba.cuda.jit or @numba_cuda_mlir.cuda.jit, without device=True"
         )
-    launch = LaunchOptions(grid, block, launch_dims, threads_per_block, shared_mem)
+    launch = LaunchOptions(grid, block, launch_dims, threads_per_block, shared_mem, cooperative)
     aliases = alias_pairs(input_output_aliases)
     parameters = Parameters.of(kernel.py_func, static_argnames, scalar_argnames)
     read, fields = Outside.of(f"kernel '{kernel.py_func.__name__}'", kernel), (kernel, parameters, launch)

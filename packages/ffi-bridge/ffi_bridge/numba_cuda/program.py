@@ -12,6 +12,7 @@ import numpy as np
 from ffi_bridge.cuda.driver import Driver
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.cuda.program import CudaProgramBuilder
+from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.handler.launch import Program
 from ffi_bridge.native.buffers import BufferSpec, contiguous
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
@@ -53,11 +54,13 @@ def program_of(
 ) -> Program:
     """Compile and load every kernel, and lay out its arguments; `sizes`: extents of the batch levels.
 
-    Each launch takes the whole batch along the third axis of its grid, unless a kernel has a use for that:
-    then the handler goes through the batch, and launches them all for each element.
+    Each launch takes the whole batch along the third axis of its grid, unless a kernel has a use for that, or
+    its blocks wait for each other: then the handler goes through the batch, and launches them all for each
+    element.
     """
     at_once = bool(sizes) and not any(
-        launch.extents.grid[2] > 1 or uses_third_axis(launch.dispatcher.py_func) for launch in launches
+        launch.extents.cooperative or launch.extents.grid[2] > 1 or uses_third_axis(launch.dispatcher.py_func)
+        for launch in launches
     )
     program = CudaProgramBuilder(driver, buffers, num_inputs, aliases)
     writable = frozenset({*range(num_inputs, len(buffers)), *dict(aliases)})
@@ -86,6 +89,11 @@ def _add(
     ]
     kinds = [_kind(launch.dispatcher.__name__, x, buffers, writable) for x in arguments]
     cubin = compile_kernel(kernel, kinds, driver.capability, with_ptx=driver.reads_ptx)
+    if cubin.synchronises_grid and not extents.cooperative:
+        raise KernelTypeError(
+            f"kernel '{launch.dispatcher.__name__}' synchronises its whole grid, which needs a cooperative "
+            "launch: give numba_cuda_kernel(..., cooperative=True), or split it into two kernels"
+        )
     compiler = compiler_of(kernel)
     parameters = [number for x in arguments for number in _parameters(compiler, program, x, buffers)]
     program.launch(launch.dispatcher.__name__, cubin, extents, parameters)
