@@ -5,7 +5,8 @@ from typing import Any
 
 from cubin import parameters_of
 
-from ffi_bridge.cuda.driver import Cubin, CudaFunctions, Passed
+from ffi_bridge.cuda.cubin import Cubin, Passed
+from ffi_bridge.cuda.driver import CudaFunctions
 from ffi_bridge.cuda.program import (
     ERROR_NAME_CALLBACK,
     LAUNCH_CALLBACK,

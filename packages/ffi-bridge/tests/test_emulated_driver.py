@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 pytest.importorskip("ptx_on_cpu", reason="ptx-on-cpu is not installed")
 
-from ffi_bridge.cuda.driver import Cubin, Passed, PassedBuffer, PassedPointer, use_driver
+from ffi_bridge.cuda.cubin import Cubin, Passed, PassedBuffer, PassedPointer
+from ffi_bridge.cuda.driver import use_driver
 from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK
-from ffi_bridge.emulated.driver import KeptObjects
+from ffi_bridge.emulated.kept_objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
 from ptx_on_cpu import LaunchError
 

@@ -13,7 +13,8 @@ from cuda_kernels import out
 from numba import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
-from ffi_bridge.cuda.driver import Cubin, cuda_driver
+from ffi_bridge.cuda.cubin import Cubin
+from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ptx_on_cpu import Checks
 

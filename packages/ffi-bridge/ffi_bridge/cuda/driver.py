@@ -9,9 +9,10 @@ import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
+from ffi_bridge.cuda.cubin import NOTHING_PASSED, Cubin, Passed
 from ffi_bridge.errors import BackendUnavailableError, KernelDefinitionError
 
 # Values of CUdevice_attribute and CUfunction_attribute in <cuda.h>.
@@ -39,60 +40,6 @@ class CudaFunctions:
     error_name: int
     has_stream: bool = True
     launch_ex: int = 0
-
-
-@dataclass(frozen=True)
-class Cubin:
-    """Machine code for a GPU, the name of its kernel, and the Python kernel and types that it is from.
-
-    `ptx`: its PTX, for drivers that read it. `synchronises_grid`: it needs a cooperative launch.
-    """
-
-    code: bytes
-    entry: str
-    # For messages, and for a driver that compiles anew; the code alone says what runs.
-    kernel: Any = field(compare=False)
-    arguments: tuple[Any, ...] = field(compare=False)
-    ptx: bytes = b""
-    synchronises_grid: bool = False
-
-
-@dataclass(frozen=True)
-class PassedBuffer:
-    """A buffer as a launch gets it, of the size that one launch may use; `is_written`: it holds values."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    size: int
-    is_read_only: bool
-    is_written: bool
-
-
-@dataclass(frozen=True)
-class PassedPointer:
-    """A pointer among the parameters of a launch: which of them, and where in it.
-
-    It leads `displacement` bytes behind the first byte of `buffers[buffer]` of the launch.
-    """
-
-    parameter: int
-    offset: int
-    displacement: int
-    buffer: int
-
-
-@dataclass(frozen=True)
-class Passed:
-    """The bytes of each parameter of a launch, its buffers, and the pointers to them.
-
-    `is_first`: no launch before it has written to these buffers in the same call.
-    """
-
-    sizes: tuple[int, ...] = ()
-    buffers: tuple[PassedBuffer, ...] = ()
-    pointers: tuple[PassedPointer, ...] = ()
-    is_first: bool = True
 
 
 # run(kernel, what is passed to it, (grid, block, bytes of shared memory), stream, parameters)
@@ -145,9 +92,6 @@ class Driver(ABC):
 
         `threads`: of a block; `shared`: its bytes of dynamic shared memory.
         """
-
-
-NOTHING_PASSED: Final = Passed()
 
 
 @dataclass(frozen=True)

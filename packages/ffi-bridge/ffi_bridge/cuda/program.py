@@ -14,7 +14,8 @@ import numpy as np
 from llvmlite import ir
 
 from ffi_bridge.abi import CODES
-from ffi_bridge.cuda.driver import Cubin, CudaFunctions, Driver, Passed, PassedBuffer, PassedPointer
+from ffi_bridge.cuda.cubin import Cubin, Passed, PassedBuffer, PassedPointer
+from ffi_bridge.cuda.driver import CudaFunctions, Driver
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.handler.c_code import MachineCode, call_c, compile_function, new_module
 from ffi_bridge.handler.frame import I8, I32, I64, NULL, POINTER, Frame, begin_handler, constant_text

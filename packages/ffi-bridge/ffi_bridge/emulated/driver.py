@@ -4,53 +4,24 @@ import ctypes
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ffi_bridge import kernel_cache
-from ffi_bridge.cuda.driver import (
-    NOTHING_PASSED,
-    Cubin,
-    CudaFunctions,
-    Driver,
-    Passed,
-    RunKernel,
-    check_shared,
-)
+from ffi_bridge.cuda.cubin import NOTHING_PASSED, Cubin, Passed
+from ffi_bridge.cuda.driver import CudaFunctions, Driver, RunKernel, check_shared
 from ffi_bridge.cuda.program import (
     ERROR_NAME_CALLBACK,
     LAUNCH_CALLBACK,
     LAUNCH_EX_CALLBACK,
     LaunchConfig,
 )
+from ffi_bridge.emulated.kept_objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.operators.dispatch import emulate, emulated
 from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
 from ptx_on_cpu.counters import Resources, occupancy, resources_of
 from ptx_on_cpu.kernel import MAX_SHARED
-
-
-class KeptObjects(MutableMapping[str, bytes]):
-    """The kernel cache as a mapping of keys to object files; it can be read and written, and not listed."""
-
-    def __getitem__(self, key: str) -> bytes:
-        entry = kernel_cache.load(key)
-        if entry is None:
-            raise KeyError(key)
-        return entry.code
-
-    def __setitem__(self, key: str, code: bytes) -> None:
-        kernel_cache.store(key, kernel_cache.Entry({}, code))
-
-    def __delitem__(self, key: str) -> None:
-        raise TypeError("object files are deleted by ffi_bridge.kernel_cache.clear()")
-
-    def __iter__(self) -> Iterator[str]:
-        raise TypeError("the kernel cache cannot be listed")
-
-    def __len__(self) -> int:
-        raise TypeError("the kernel cache cannot be counted")
 
 
 LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED

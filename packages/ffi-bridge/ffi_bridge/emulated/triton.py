@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.interpreters import mlir
 
-from ffi_bridge.cuda.driver import Cubin, cuda_driver
+from ffi_bridge.cuda.cubin import Cubin
+from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.cuda.program import CudaProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError

@@ -15,7 +15,7 @@ from cuda.bindings.nvjitlink import nvJitLinkError
 
 from ffi_bridge import kernel_cache
 from ffi_bridge.abi import DTYPES
-from ffi_bridge.cuda.driver import Cubin
+from ffi_bridge.cuda.cubin import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.callees import compiled_now
 from ffi_bridge.identity.fingerprint import fingerprint

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ffi_bridge.cuda.driver import Passed, PassedBuffer, PassedPointer, RunKernel
+from ffi_bridge.cuda.cubin import Passed, PassedBuffer, PassedPointer
+from ffi_bridge.cuda.driver import RunKernel
 from ffi_bridge.cuda.extents import LaunchExtents
 from ffi_bridge.numba_cuda.compile import array_type, compile_kernel, compiler_of
 from ffi_bridge.numba_cuda.record import RecordedStream, redirected

@@ -11,7 +11,8 @@ from typing import Any, Final
 import warp as wp
 
 from ffi_bridge import kernel_cache
-from ffi_bridge.cuda.driver import Cubin, Driver, cuda_driver
+from ffi_bridge.cuda.cubin import Cubin
+from ffi_bridge.cuda.driver import Driver, cuda_driver
 from ffi_bridge.cuda.extents import MAX_GRID, LaunchExtents
 from ffi_bridge.cuda.program import CudaProgramBuilder, ensure_program_target
 from ffi_bridge.errors import KernelTypeError
