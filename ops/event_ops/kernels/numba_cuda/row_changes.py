@@ -1,4 +1,4 @@
-"""Changes of the rows of a CSR matrix on a GPU, in place: a warp normalises a row, a thread rewires one."""
+"""Changes of the rows of a CSR matrix on a GPU, in place: a warp normalises or rewires a row."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.access import at, bounded, is_active, is_inside, place
+from event_ops.kernels.numba_cuda.access import at, is_active, is_inside, place
 from event_ops.kernels.numba_cuda.plasticity import given_place, own_place
 from event_ops.kernels.numba_cuda.random_numbers import philox2x32
 from event_ops.kernels.numba_cuda.row_products import csr_row
-from event_ops.kernels.numba_cuda.threads import WARP, sum_over
+from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where, sum_over
 from event_ops.kernels.reference.row_changes import ATTEMPTS
 from ffi_bridge import numba_cuda_kernel
 
@@ -70,39 +70,59 @@ def rewire_kernel(autapses: bool, multapses: bool) -> Any:
 
     @cuda.jit(device=True)
     def may_have(y: Any, begin: Any, end: Any, i: Any, j: Any) -> Any:
+        """Return whether row i may have column j, too; all lanes of a warp call it."""
         if j < 0 or (not autapses and j == i):
             return False
+        found = False
         if not multapses:
-            for k in range(begin, end):
-                if y[k] == j:
-                    return False
-        return True
+            k = np.uint64(begin + cuda.laneid)
+            while k < np.uint64(end):
+                found |= y[k] == j
+                k += np.uint64(WARP)
+        return not cuda.any_sync(FULL, found)
+
+    @cuda.jit(device=True)
+    def drawn(words: Any, seed: Any, size: Any) -> Any:
+        """Return the next words, which encrypt the last, and the column that they choose."""
+        x, z = philox2x32(*words, seed)
+        return (x, z), place(x * np.uint64(size) >> _WORD, size)
 
     @cuda.jit
     def csr_rewire(
         indices: Any, indptr: Any, rewired: Any, seed: Any, step: Any, columns: Any, targets: Any, y: Any
     ) -> None:
-        i, size = cuda.grid(1), np.int64(columns[()])
-        if i < indptr.size - 1:
-            begin, end = bounded(indptr[i], y.size), bounded(indptr[i + 1], y.size)
-            # All are freed first: a synapse may move to where another one of its row was.
-            for k in range(begin, end):
-                if rewired[k]:
-                    y[k] = size
-            for k in range(begin, end):
-                if rewired[k] and targets.size:
-                    j = place(targets[k], size)
-                    if may_have(y, begin, end, i, j):
-                        y[k] = j
-                elif rewired[k]:
-                    x, z = np.uint64(np.uint32(k)), np.uint64(step[()])
-                    for _ in range(ATTEMPTS):
-                        # Each attempt goes on from the words of the last.
-                        x, z = philox2x32(x, z, seed[()])
-                        j = place(x * np.uint64(size) >> _WORD, size)
-                        if may_have(y, begin, end, i, j):
-                            y[k] = j
-                            break
+        i, lane, size = cuda.grid(1) // WARP, cuda.laneid, np.int64(columns[()])
+        if i >= indptr.size - 1:
+            return
+        begin, end = csr_row(indptr, i, y.size)
+        # All are freed first: a synapse may move to where another one of its row was.
+        for k in range(begin + lane, end, WARP):
+            if rewired[np.uint64(k)]:
+                y[np.uint64(k)] = size
+        cuda.syncwarp()
+        for first in range(begin, end, WARP):
+            k, words, j = first + lane, (np.uint64(0), np.uint64(0)), np.int64(-1)
+            mine = k < end and rewired[np.uint64(min(k, end - 1))]
+            # Each lane chooses a column for its own slot. Then the warp looks at one slot after the other.
+            if mine and targets.size:
+                j = place(targets[np.uint64(k)], size)
+            elif mine:
+                words = np.uint64(np.uint32(k)), np.uint64(step[()])
+                words, j = drawn(words, seed[()], size)
+            waiting, attempts = lanes_where(mine), 1
+            while waiting:
+                slot = cuda.ffs(waiting) - 1
+                chosen = cuda.shfl_sync(FULL, j, slot)
+                fits = may_have(y, begin, end, i, chosen)
+                if fits and lane == slot:
+                    y[np.uint64(k)] = chosen
+                cuda.syncwarp()
+                if fits or targets.size or attempts == ATTEMPTS:
+                    waiting, attempts = waiting & (waiting - np.uint32(1)), 1
+                else:
+                    attempts += 1
+                    if lane == slot:
+                        words, j = drawn(words, seed[()], size)
 
     return csr_rewire
 
@@ -111,9 +131,9 @@ def csr_rewire(*, outs: Any, autapses: bool, multapses: bool, **_: Any) -> Calla
     """Return the function of arrays."""
 
     def call(indices: Any, indptr: Any, *others: Any) -> Any:
-        rows = indptr.size - 1
+        dims = (indptr.size - 1) * WARP
         chosen = rewire_kernel(autapses, multapses)
-        run = numba_cuda_kernel(chosen, outs, launch_dims=rows, input_output_aliases={0: 0})
+        run = numba_cuda_kernel(chosen, outs, launch_dims=dims, input_output_aliases={0: 0})
         return run(indices, indptr, *others)
 
     return call
