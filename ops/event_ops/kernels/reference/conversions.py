@@ -23,8 +23,9 @@ def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., A
 
 def sorted_by_column(row: jax.Array, column: jax.Array, columns: int, outs: Any) -> tuple[jax.Array, ...]:
     """Return `csr_tocsc` of entries whose row and column are given; `columns` stands for none."""
-    permutation = jnp.argsort(column, stable=True)
-    ends = jnp.searchsorted(column[permutation], jnp.arange(columns + 1, dtype=column.dtype))
+    kind = outs[2].dtype
+    in_order, permutation = jax.lax.sort((column, jnp.arange(column.size, dtype=kind)), num_keys=1)
+    ends = jnp.searchsorted(in_order, jnp.arange(columns + 1, dtype=column.dtype))
     parts = row[permutation], ends, permutation
     return tuple(x.astype(out.dtype) for x, out in zip(parts, outs, strict=True))
 
