@@ -36,6 +36,30 @@ def lanes_of(entries: int, rows: int, width: int = 1) -> int:
     return min(WARP // width, max(of_sector, 1 << max(1, length // SEVERAL).bit_length() - 1))
 
 
+AHEAD = 4  # entries that a thread reads before it uses the first, so that as many loads are under way
+_FAR = np.int64(1 << 30)
+
+
+def ahead_of(entries: int, threads: int) -> int:
+    """Return how many entries a thread reads ahead: a power of two, where it has as many on average."""
+    return next_power_of_two(entries // max(1, threads), AHEAD)
+
+
+@cuda.jit(device=True)
+def reach(k: Any, low: Any, high: Any) -> Any:
+    """Return the distances from k to the first and to the last entry from `low` up to `high`, as int32.
+
+    Distances of 32 bits from one k take half of the instructions, and of the registers, of entries' numbers.
+    """
+    return np.int32(max(low - k, 0)), np.int32(min(high - 1 - k, _FAR))
+
+
+@cuda.jit(device=True)
+def within(distance: Any, reached: Any) -> Any:
+    """Return the distance that is nearest to this one of those that were `reached`, as int32."""
+    return min(max(np.int32(distance), reached[0]), reached[1])
+
+
 @cache
 def make_begin(lanes: int) -> Any:
     """Return the device function `begin(low)` for where `lanes` threads together begin with a row.

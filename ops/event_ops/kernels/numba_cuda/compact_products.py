@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from event_ops.checks.packed_entries import column_bits, equal_starts
-from event_ops.kernels.numba_cuda.by_length import lanes_of
+from event_ops.kernels.numba_cuda.by_length import ahead_of, lanes_of
 from event_ops.kernels.numba_cuda.history import deliver_recent
 from event_ops.kernels.numba_cuda.packed_entries import (
     add_row_of,
@@ -30,7 +30,7 @@ def gather(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
 
         def launch(words: Any, indptr: Any, scale: Any, x: Any, y: Any, stream: Any) -> None:
             lanes = lanes_of(words.size, rows)
-            kernel = make_gather_words(lanes, y.dtype, code_of(words))
+            kernel = make_gather_words(lanes, ahead_of(words.size, rows * lanes), y.dtype, code_of(words))
             kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, scale, x, bits, y)
 
         return numba_cuda_callable(launch, outs)(words, indptr, scale.reshape(-1), x)
@@ -47,7 +47,7 @@ def scatter(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
         def launch(words: Any, indptr: Any, x: Any, y: Any, stream: Any) -> None:
             clear(y, stream)
             lanes = lanes_of(words.size, rows)
-            kernel = make_scatter_words(lanes, y.dtype, code_of(words))
+            kernel = make_scatter_words(lanes, ahead_of(words.size, rows * lanes), y.dtype, code_of(words))
             kernel[blocks_of(rows * lanes), BLOCK, stream](words, indptr, x, bits, y)
 
         sums = jax.ShapeDtypeStruct(shape[1:], outs.dtype)

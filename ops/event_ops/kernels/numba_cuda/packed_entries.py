@@ -8,7 +8,7 @@ from numba import cuda, from_dtype
 
 from event_ops.checks.packed_entries import NARROW_BITS, are_narrow
 from event_ops.kernels.numba_cuda.access import at, is_active, is_inside
-from event_ops.kernels.numba_cuda.by_length import make_begin, make_take_rows
+from event_ops.kernels.numba_cuda.by_length import make_begin, make_take_rows, reach, within
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import OCCUPIED, WARPS, sum_over_team
 
@@ -78,7 +78,7 @@ def add_row_of(words: Any) -> Any:
 
 
 @cache
-def make_gather_words(lanes: int, dtype: Any, code_in: Any) -> Any:
+def make_gather_words(lanes: int, ahead: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[i] = scale[i] * (sum of code * x[column] over row i)`; mostly `lanes` threads."""
     number, shared = dtype.type, from_dtype(dtype)
 
@@ -88,16 +88,20 @@ def make_gather_words(lanes: int, dtype: Any, code_in: Any) -> Any:
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             words, scale, x, bits, y, of_warp = operands
-            total = number(0)
-            if mine:
+            total, met = number(0), cuda.local.array(ahead, words.dtype)
+            if mine and low < high and x.size > 0:
                 k = begin(low) + lane
                 while k - lane < high:
-                    if low <= k < high:
-                        word = words[np.uint64(k)]
-                        j = column_in(word, bits)
-                        if is_inside(j, x.size):
-                            total += number(code_in(word, bits)) * x[j]
-                    k += lanes
+                    # No branch keeps loads apart: a word that does not count reads what is near.
+                    reached = reach(k, low, high)
+                    for n in range(ahead):
+                        met[n] = words[np.uint64(k + within(n * lanes, reached))]
+                    for n in range(ahead):
+                        j = column_in(met[n], bits)
+                        counts = (within(n * lanes, reached) == n * lanes) & is_inside(j, x.size)
+                        value = number(code_in(met[n], bits)) * x[j if counts else np.uint64(0)]
+                        total += value if counts else number(0)
+                    k += ahead * lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
                 # Inactive events add exactly 0, also to a row whose scale is infinite or NaN.
@@ -116,7 +120,7 @@ def make_gather_words(lanes: int, dtype: Any, code_in: Any) -> Any:
 
 
 @cache
-def make_scatter_words(lanes: int, dtype: Any, code_in: Any) -> Any:
+def make_scatter_words(lanes: int, ahead: int, dtype: Any, code_in: Any) -> Any:
     """Return the kernel `y[column] += code * x[i]` over every row i where x is not 0."""
     number = dtype.type
 
@@ -126,15 +130,19 @@ def make_scatter_words(lanes: int, dtype: Any, code_in: Any) -> Any:
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             words, x, bits, y = operands
-            if mine and is_active(x[np.uint64(i)]):
+            met = cuda.local.array(ahead, words.dtype)
+            if mine and low < high and is_active(x[np.uint64(i)]):
                 value, k = x[np.uint64(i)], begin(low) + lane
                 while k - lane < high:
-                    if low <= k < high:
-                        word = words[np.uint64(k)]
-                        j = column_in(word, bits)
-                        if is_inside(j, y.size):
-                            cuda.atomic.add(y, j, number(code_in(word, bits)) * value)
-                    k += lanes
+                    # All is read before anything is added, behind which a load would wait.
+                    reached = reach(k, low, high)
+                    for n in range(ahead):
+                        met[n] = words[np.uint64(k + within(n * lanes, reached))]
+                    for n in range(ahead):
+                        j = column_in(met[n], bits)
+                        if within(n * lanes, reached) == n * lanes and is_inside(j, y.size):
+                            cuda.atomic.add(y, j, number(code_in(met[n], bits)) * value)
+                    k += ahead * lanes
 
         return take
 

@@ -9,8 +9,22 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.access import bounded, is_active, is_inside, launched, weight_in_order
-from event_ops.kernels.numba_cuda.by_length import lanes_of, make_begin, make_take_rows
+from event_ops.kernels.numba_cuda.access import (
+    bounded,
+    is_active,
+    is_inside,
+    launched,
+    place,
+    weight_in_order,
+)
+from event_ops.kernels.numba_cuda.by_length import (
+    ahead_of,
+    lanes_of,
+    make_begin,
+    make_take_rows,
+    reach,
+    within,
+)
 from event_ops.kernels.numba_cuda.combine import add_for
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
@@ -77,7 +91,7 @@ def of_difference(weight_of: Any) -> Any:
 
 
 @cache
-def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
+def make_row_gather(lanes: int, ahead: int, row_of: Any, term: Any, dtype: Any, seen_by: Any = alike) -> Any:
     """Return the kernel `y[i] = sum of term(weights, k, seen_by(x, i), indices[k]) over row i`.
 
     Mostly by `lanes` threads. Weights are `launched`; `structure` is what `row_of` reads; x has `columns`
@@ -92,16 +106,25 @@ def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             weights, indices, x, columns, y, of_warp = operands
-            total = number(0)
-            if mine:
+            total, terms = number(0), cuda.local.array(ahead, shared)
+            js = cuda.local.array(ahead, indices.dtype)
+            if mine and low < high and columns > 0:
                 k, seen = begin(low) + lane, seen_by(x, i)
                 while k - lane < high:
-                    if low <= k < high:
-                        j = indices[np.uint64(k)]
-                        if is_inside(j, columns):
-                            # Numba widens sums and products of short integers; the total keeps its type.
-                            total = number(total + number(term(weights, np.uint64(k), seen, np.uint64(j))))
-                    k += lanes
+                    # No branch keeps loads apart: an entry that does not count reads what is near.
+                    reached = reach(k, low, high)
+                    for n in range(ahead):
+                        js[n] = indices[np.uint64(k + within(n * lanes, reached))]
+                    for n in range(ahead):
+                        distance = within(n * lanes, reached)
+                        counts = (distance == n * lanes) & is_inside(js[n], columns)
+                        j = np.uint64(js[n] if counts else 0)
+                        value = term(weights, np.uint64(k + distance), seen, j)
+                        terms[n] = number(value) if counts else number(0)
+                    # Numba widens sums and products of short integers; the total keeps its type.
+                    for n in range(ahead):
+                        total = number(total + terms[n])
+                    k += ahead * lanes
             total = total_of(total, of_warp)
             if mine and lane == 0:
                 y[np.uint64(i)] = y.dtype.type(total)
@@ -121,9 +144,9 @@ def make_row_gather(lanes: int, row_of: Any, term: Any, dtype: Any, seen_by: Any
 
 
 @cache
-def make_row_scatter(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
+def make_row_scatter(lanes: int, ahead: int, row_of: Any, weight_of: Any, dtype: Any) -> Any:
     """Return the kernel `y[indices[k]] += weight_of(data, k) * v[i]` over row i; `lanes` threads for most."""
-    add = add_for(dtype)
+    add, number = add_for(dtype), from_dtype(dtype)
 
     def make_take(lanes: int) -> Any:
         begin = make_begin(lanes)
@@ -131,14 +154,22 @@ def make_row_scatter(lanes: int, row_of: Any, weight_of: Any, dtype: Any) -> Any
         @cuda.jit(device=True)
         def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
             data, indices, v, y = operands
-            if mine:
+            places, products = cuda.local.array(ahead, np.int64), cuda.local.array(ahead, number)
+            if mine and low < high:
                 value, k = v[np.uint64(i)], begin(low) + lane
                 while k - lane < high:
-                    if low <= k < high:
-                        j = indices[np.uint64(k)]
-                        if is_inside(j, y.size):
-                            add(y, np.uint64(j), weight_of(data, np.uint64(k)) * value)
-                    k += lanes
+                    # All is read before anything is added, behind which a load would wait.
+                    reached = reach(k, low, high)
+                    for n in range(ahead):
+                        distance = within(n * lanes, reached)
+                        near = np.uint64(k + distance)
+                        j = place(indices[near], y.size)
+                        places[n] = j if distance == n * lanes else -1
+                        products[n] = weight_of(data, near) * value
+                    for n in range(ahead):
+                        if places[n] >= 0:
+                            add(y, np.uint64(places[n]), products[n])
+                    k += ahead * lanes
 
         return take
 
@@ -160,7 +191,8 @@ def gather(
     It is called within a function for `numba_cuda_callable`, as `scatter` is.
     """
     lanes = lanes_of(indices.size, y.size)
-    kernel = make_row_gather(lanes, row_of, term, y.dtype, seen_by)
+    ahead = ahead_of(indices.size, y.size * lanes)
+    kernel = make_row_gather(lanes, ahead, row_of, term, y.dtype, seen_by)
     grid = blocks_of(y.size * lanes)
     kernel[grid, BLOCK, stream](*launched(*weights), indices, structure, x, np.int64(columns), y)
 
@@ -177,5 +209,5 @@ def scatter(
 ) -> None:
     """Launch `make_row_scatter` for the mean length of rows, into a y that has been cleared."""
     lanes = lanes_of(indices.size, v.size)
-    kernel = make_row_scatter(lanes, row_of, weight_of, y.dtype)
+    kernel = make_row_scatter(lanes, ahead_of(indices.size, v.size * lanes), row_of, weight_of, y.dtype)
     kernel[blocks_of(v.size * lanes), BLOCK, stream](data, indices, structure, v, y)
