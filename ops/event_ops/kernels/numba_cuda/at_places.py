@@ -19,7 +19,7 @@ from ffi_bridge import numba_cuda_callable
 
 
 def by_atomics(how: str, mode: str, from_end: bool, ascending: bool) -> Callable[..., jax.Array]:
-    """Return `(target, indices, updates) -> y` by "add", of integers "max" or "min", of bits "mul"."""
+    """Return `(target, indices, updates) -> y` by "add", of keys "max" or "min", of bits "mul"."""
 
     # target and y are the same memory.
     def put(target: Any, indices: Any, updates: Any, y: Any, stream: Any) -> None:
@@ -83,4 +83,4 @@ def in_order(how: str, mode: str, from_end: bool, _ascending: bool) -> Callable[
     segment_sum,
     segment_min,
     segment_max,
-) = operators_of(of_numbers(by_atomics), in_order)
+) = operators_of(of_numbers(by_atomics, makes_keys=True), in_order)

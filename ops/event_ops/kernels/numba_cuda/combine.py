@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from event_ops.kernels.reference.neutral import neutral
 from event_ops.kernels.reference.ordered import bits_dtype
 
 
@@ -34,16 +35,26 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
-@cuda.jit(device=True)
-def larger(a: Any, b: Any) -> Any:
-    """max(a, b) of integers."""
-    return max(a, b)
+@cache
+def extremum_for(how: str, dtype: Any) -> Any:
+    """Return the device function for the larger or smaller of a key and of an update's, a number of `dtype`.
 
+    Made as it is read, a key takes no memory.
+    """
+    choose, kind = max if how == "max" else min, np.dtype(dtype)
+    if kind.kind != "f":
+        return cuda.jit(device=True)(lambda a, b: choose(a, b))
+    key = bits_dtype(dtype).type
+    magnitude, sign = np.iinfo(key).max, 8 * kind.itemsize - 1
+    beyond = neutral("min" if how == "max" else "max", key)
 
-@cuda.jit(device=True)
-def smaller(a: Any, b: Any) -> Any:
-    """min(a, b) of integers."""
-    return min(a, b)
+    @cuda.jit(device=True)
+    def extremum(a: Any, b: Any) -> Any:
+        bits = b.view(key)
+        # As `ordered_keys`: of negative numbers the magnitude is inverted, and NaN is beyond all.
+        return choose(a, key(bits ^ ((bits >> sign) & magnitude)) if b == b else beyond)
+
+    return extremum
 
 
 @cuda.jit(device=True)
@@ -88,8 +99,10 @@ def put_product_for(dtype: Any) -> Any:
 def combining(how: str, dtype: Any) -> tuple[Any, Any]:
     """Return `combine(a, b)` for updates of `dtype`, and `put(y, place, value)`, which does it atomically.
 
-    "max" and "min" are those of integers. For "mul" y holds the bits of numbers, as integers.
+    For "max" and "min" a and y hold keys of numbers, as integers; for "mul" y holds their bits.
     """
     if how == "mul":
         return multiply, put_product_for(dtype)
-    return {"add": (add, add_for(dtype)), "max": (larger, put_larger), "min": (smaller, put_smaller)}[how]
+    if how == "add":
+        return add, add_for(dtype)
+    return extremum_for(how, dtype), put_larger if how == "max" else put_smaller

@@ -11,6 +11,7 @@ from numba import cuda
 from event_ops.kernels.numba_cuda.combine import combining
 from event_ops.kernels.numba_cuda.threads import BLOCK, WARP, blocks_of, next_power_of_two
 from event_ops.kernels.reference.neutral import neutral
+from event_ops.kernels.reference.ordered import bits_dtype
 from ffi_bridge import numba_cuda_callable
 
 MAX_BLOCKS_ACROSS = 65535  # along the second axis of a grid
@@ -41,8 +42,8 @@ def make_combine_rows(how: str, dtype: Any, clip: bool, from_end: bool, run: int
 
     Each thread takes `run` successive updates, and combines those for the same place before it puts them.
     """
-    place_of, nothing = make_place_of(clip, from_end), neutral(how, dtype)
-    combine, put = combining(how, dtype)
+    place_of, (combine, put) = make_place_of(clip, from_end), combining(how, dtype)
+    nothing = neutral(how, bits_dtype(dtype) if how in ("max", "min") else dtype)
 
     @cuda.jit
     def combine_rows(indices: Any, updates: Any, y: Any) -> None:

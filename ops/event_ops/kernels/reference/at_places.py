@@ -96,11 +96,11 @@ def in_jax(how: str, mode: str, from_end: bool, _ascending: bool) -> Callable[..
     return call
 
 
-def of_numbers(scatter: Scatter) -> Scatter:
+def of_numbers(scatter: Scatter, *, makes_keys: bool = False) -> Scatter:
     """Return the scatter of numbers that one of native atomics makes.
 
-    Its "max" and "min" take integers, here keys of the same order as floats; for "mul" its target, and y, are
-    the bits of numbers.
+    Its "max" and "min" take integers, here keys of the same order as floats, and updates as they are if it
+    `makes_keys` of them; for "mul" its target, and y, are the bits of numbers.
     """
 
     def chosen(how: str, *options: Any) -> Callable[..., jax.Array]:
@@ -110,8 +110,8 @@ def of_numbers(scatter: Scatter) -> Scatter:
             return from_bits(combine(bits_of(target), indices, updates), target.dtype)
 
         def extremum(target: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
-            y = combine(ordered_keys(target, how), indices, ordered_keys(updates, how))
-            return from_keys(y, target.dtype)
+            arriving = updates if makes_keys else ordered_keys(updates, how)
+            return from_keys(combine(ordered_keys(target, how), indices, arriving), target.dtype)
 
         return {"add": combine, "mul": product}.get(how, extremum)
 
