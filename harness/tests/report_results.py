@@ -167,7 +167,7 @@ def write_all(folder: Path) -> Path:
     def network(neurons: int) -> list[dict[str, Any]]:
         group = f"{neurons:,} neurons"
         return [
-            ours(group, "event-ops, fused step", 2.0, rate=5.5),
+            ours(group, "event-ops, one call", 2.0, rate=5.5),
             entry(group, "Brian2", 8.0, versions={"brian2": "2.10", "jax": MACHINE["jax"]}),
         ]
 

@@ -120,9 +120,9 @@ def test_run_prints_the_table_and_draws_the_figure(tmp_path, capsys):
     words = "--neurons", "1000", "--seconds", "0.2", "--no-progress", "--output", str(figure)
     assert main(words) == 0
     text = capsys.readouterr().out
-    assert "COBA network" in text and "lif_cond_exp_step" in text and figure.exists()
+    assert "COBA network" in text and "one native call" in text and figure.exists()
 
 
-@pytest.mark.parametrize("options", ["--fused", "--neurons 0", "--matrix missing.mtx", "--frobnicate"])
+@pytest.mark.parametrize("options", ["--neurons 0", "--matrix missing.mtx", "--frobnicate"])
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, options):
     check_one_line("coba", main, options, tmp_path, monkeypatch, capsys)

@@ -22,7 +22,7 @@ OURS = [(network, rival) for network in NETWORKS for rival in RIVALS[network] if
     ("network", "rival"), OURS, ids=[f"{network}, {rival.name}" for network, rival in OURS]
 )
 def test_our_worker_repeats_its_stretch(network: str, rival: Rival):
-    pytest.importorskip("numba", reason="the fused step is a Numba kernel")
+    pytest.importorskip("numba", reason="a run in one call is a Numba kernel")
     worker = Worker(rival, sys.executable, SMALL | {"network": network})
     first, second = worker.run(), worker.run()
     worker.close()

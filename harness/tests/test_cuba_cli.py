@@ -17,10 +17,8 @@ def run(*options: str, output: Path) -> int:
 
 
 @pytest.mark.slow_cases("--backend reference")
-@pytest.mark.parametrize("options", [[], ["--fused"], ["--backend", "reference"]], ids=" ".join)
+@pytest.mark.parametrize("options", [[], ["--backend", "reference"]], ids=" ".join)
 def test_run_prints_the_table_and_draws_the_figure(tmp_path, capsys, options):
-    if "--fused" in options:
-        pytest.importorskip("numba", reason="--fused is a Numba kernel")
     assert run("--neurons", "200", *options, output=tmp_path / "a.png") == 0
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
     text = capsys.readouterr().out
@@ -48,9 +46,9 @@ BAD = [
     "--seconds inf", "--seed -1", "--seed x", "--backend nonsense", "--backend numba_cuda",
     "--output a.txt", "--output /no/such/folder/a.png", "--matrix missing.mtx", "--matrix a.csv",
     "--matrix a.mtx --neurons 5", "--weight-scale 2", "--matrix a.mtx --weight-scale nan",
-    "--devices 0", "--devices 3 --processes 2", "--fused --devices 2", "--coordinator 127.0.0.1:1",
+    "--devices 0", "--devices 3 --processes 2", "--coordinator 127.0.0.1:1",
     "--process-id 0", "--processes 2 --coordinator 127.0.0.1:1 --process-id 2", "--neurons 4 --devices 5",
-    "--fused --backend reference", "--neurons 100000000", "--frobnicate", "extra",
+    "--neurons 100000000", "--frobnicate", "extra",
 ]  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def integrate(
     gain_in: Any, dt: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Move one neuron, and let its drives decay."""
-    V_inf = E_L + gain_ex * g_ex + gain_in * g_in
+    V_inf = E_L + (gain_ex * g_ex + gain_in * g_in)  # in the order of `catalog_step`
     V_m = V_inf + (V_m - V_inf) * jnp.exp(-dt / tau_m)
     return V_m, g_ex * jnp.exp(-dt / tau_syn_ex), g_in * jnp.exp(-dt / tau_syn_in)
 
@@ -188,7 +188,6 @@ CUBA: Final = Network(
     Blocks,
     declared,
     by_name,
-    fused="event_ops_harness.networks.cuba_fused",
 )
 main = CUBA.program.main
 

@@ -75,7 +75,8 @@ def make_deliver(add: Any) -> Any:
             for position in range(counts[slot]):
                 rows[found + position] = np.uintp(lists[slot, position]) * each + first
             found += counts[slot]
-        add(matrix, lists, rows[:found], each, y)
+        if found:
+            add(matrix, lists, rows[:found], each, y)
 
     return deliver
 

@@ -1,22 +1,24 @@
 """A balanced network as a program: its options, and a run from them to the figure."""
 
 import argparse
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
+from event_ops.network import Network as DeclaredNetwork
+from event_ops.network import Record
 from event_ops_harness.networks.balanced.connectivity import (
     Connectivity,
     ConnectivityError,
     load_connectivity,
     random_connectivity,
 )
-from event_ops_harness.networks.balanced.network import BalancedParameters, recorder_of
+from event_ops_harness.networks.balanced.network import TRACED_NEURONS, BalancedParameters, recorder_of
 from event_ops_harness.networks.balanced.report import save_figure, table_of
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice, PackedBlocks
 from event_ops_harness.networks.shared.cli import OneLineParser, check_device_options, finite, positive_int
@@ -41,24 +43,6 @@ class Network:
     blocks: type[PackedBlocks]
     declared: Callable[..., Any]  # of connectivity, model and record: an `event_ops.network.Network`
     by_name: Callable[[Any], dict[str, Any]]  # the first state, for `declared`
-    fused: str | None = None  # the module with its step as one Numba kernel
-
-    def begin(
-        self,
-        connectivity: Connectivity,
-        seed: int,
-        backend: str | None = None,
-        *,
-        fused: bool = False,
-        placement: OneDevice = ONE_DEVICE,
-    ) -> tuple[Step, Any]:
-        """Return the step, and the first state of a seed."""
-        state = self.initial_state(connectivity, self.model, seed)
-        if not fused:
-            return self.catalog_step(connectivity, self.model, backend, placement), state
-        # By name, so that the network runs on the reference where Numba is not installed.
-        module = importlib.import_module(self.fused or "")
-        return module.fused_step(connectivity, self.model), module.fused_state(state)
 
     def build(
         self,
@@ -66,15 +50,22 @@ class Network:
         seed: int,
         steps: int,
         *,
+        backend: str | None = None,
         placement: OneDevice = ONE_DEVICE,
-        **how: Any,
     ) -> Simulation:
-        """Build the network of a connectivity; `how` is that of `begin`."""
-        step, state = self.begin(connectivity, seed, placement=placement, **how)
+        """Build the network of a connectivity, declared; of steps over several devices, or on a backend."""
+        model, n = self.model, connectivity.neurons
+        state = self.initial_state(connectivity, model, seed)
+        if backend is None and placement is ONE_DEVICE:
+            recorder = recorder_of(n, model, capacity=n)
+            traced = {"V_m": np.arange(min(n, TRACED_NEURONS))}
+            record = Record(spikes=recorder.buffer().ids.size, states=traced)
+            network = self.declared(connectivity, model, record)
+            return Simulation(network, network.state(self.by_name(state)), network, recorder, steps)
+        step = self.catalog_step(connectivity, model, backend, placement)
         split = isinstance(placement, PackedBlocks)
         synapses = placement.connect(connectivity) if split else self.on_device(connectivity)
-        recorder = recorder_of(connectivity.neurons, self.model)
-        return Simulation(step, state, synapses, recorder, steps, placement)
+        return Simulation(step, state, synapses, recorder_of(n, model), steps, placement)
 
     @property
     def program(self) -> Program:
@@ -103,9 +94,6 @@ def add_options(network: Network, parser: OneLineParser) -> None:
     )
     source.add_argument("--matrix", type=Path, metavar="FILE", help=matrix)
     add("--weight-scale", type=finite, metavar="X", help=f"{unit} per unit of the matrix; default: 1")
-    parser.set_defaults(fused=False)
-    if network.fused:
-        add("--fused", action="store_true", help="run the step as one Numba kernel")
 
 
 def check_together(parser: OneLineParser, options: argparse.Namespace) -> None:
@@ -113,10 +101,6 @@ def check_together(parser: OneLineParser, options: argparse.Namespace) -> None:
     check_device_options(parser, options)
     if options.weight_scale is not None and options.matrix is None:
         parser.error("--weight-scale needs --matrix")
-    if options.fused and options.backend is not None:
-        parser.error("--fused is a Numba kernel of its own; leave --backend out")
-    if options.fused and (options.devices or options.processes):
-        parser.error("--fused runs on one device; leave --devices and --processes out")
 
 
 def connectivity_of(network: Network, options: argparse.Namespace) -> Connectivity:
@@ -132,7 +116,7 @@ def build(network: Network, options: argparse.Namespace) -> tuple[Simulation, Co
     connectivity = connectivity_of(network, options)
     mesh = mesh_of_options(options, connectivity.neurons)
     placement = ONE_DEVICE if mesh is None else network.blocks(connectivity.neurons, mesh)
-    how = {"backend": options.backend, "fused": options.fused, "placement": placement}
+    how: dict[str, Any] = {"backend": options.backend, "placement": placement}
     steps = network.model.steps(options.seconds)
     return network.build(connectivity, options.seed, steps, **how), connectivity
 
@@ -141,7 +125,12 @@ def prepare(network: Network, options: argparse.Namespace) -> tuple[Simulation, 
     """Build the network, and say how its end is reported."""
     simulation, connectivity = build(network, options)
     # Before the simulation, since this says what cannot run.
-    ran_on = [] if options.fused else explanations(network.operators, options.backend)
+    declared = isinstance(simulation.step, DeclaredNetwork)
+    ran_on = (
+        simulation.step.explain(simulation.state)
+        if declared
+        else explanations(network.operators, options.backend)
+    )
 
     def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:
         title = f"{network.name.upper()} network"

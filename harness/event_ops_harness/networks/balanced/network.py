@@ -62,16 +62,16 @@ def capacity_of(neurons: int) -> int:
     return min(neurons, max(64, neurons // 64))
 
 
-def traced_potentials(state: Any) -> jax.Array:
+def traced_potentials(state: Any) -> dict[str, jax.Array]:
     """Return the membrane potentials that are recorded in every step, in mV."""
-    return state.V_m[:TRACED_NEURONS]
+    return {"V_m": state.V_m[:TRACED_NEURONS]}
 
 
-def recorder_of(neurons: int, model: BalancedParameters) -> Recorder:
+def recorder_of(neurons: int, model: BalancedParameters, capacity: int | None = None) -> Recorder:
     """Choose the recording of a network; a crowded step is counted in full and listed in part."""
     return Recorder(
         neurons,
-        capacity_of(neurons),
+        capacity_of(neurons) if capacity is None else capacity,
         refractory_steps=int(model.t_ref / model.dt),
         stride=-(-neurons // RECORDED_NEURONS),
         lossy=True,

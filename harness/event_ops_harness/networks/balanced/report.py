@@ -27,10 +27,10 @@ def table_of(
     recording: Recording,
     connectivity: Connectivity,
     model: BalancedParameters,
-    ran_on: list[Explanation],
+    ran_on: list[Explanation] | str,
     placement: OneDevice,
 ) -> Table:
-    """Return two columns: quantity and value. Without explanations the step was one kernel."""
+    """Return two columns: quantity and value."""
     neurons, seconds, spikes = connectivity.neurons, recording.steps * model.dt * 1e-3, recording.spikes
     cv = interval_cv(recording.times, recording.ids)
     events = synaptic_events(recording.ids, connectivity, spikes) / recording.seconds
@@ -82,7 +82,7 @@ def save_figure(recording: Recording, excitatory: np.ndarray, model: BalancedPar
 
 def draw_potential(axes: Axes, recording: Recording, model: BalancedParameters, first: int) -> None:
     """Draw the traced neuron with the median number of spikes in view; a reset is drawn as a spike."""
-    V_m = recording.traces[first:]
+    V_m = recording.traces["V_m"][first:]
     fired = (V_m == np.float32(model.V_reset)) & (np.roll(V_m, 1, axis=0) > model.V_reset)
     fired[0] = False
     totals = fired.sum(axis=0)

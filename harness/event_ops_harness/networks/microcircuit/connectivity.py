@@ -158,8 +158,9 @@ def connect(
 ) -> Synapses:
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
-    Call `on_progress(synapses done)` now and then. They are functions of the key, whatever the number of threads, and of parts, by default one for each
-    thread, or one in all for a GPU. `room` is the length of entries, if it is to be more than the synapses.
+    Call `on_progress(synapses done)` now and then. They are functions of the key, whatever the number of
+    threads, and of parts, by default one for each thread, or one in all for a GPU. `room` is the length of
+    entries, if it is to be more than the synapses.
     """
     if parts is None:
         parts = numba.get_num_threads() if jax.default_backend() == "cpu" else 1

@@ -17,7 +17,6 @@ _OURS: Final = ("-m", f"{__name__}.ours")
 _BRIAN2: Final = (str(Path(__file__).with_name("brian2_worker.py")),)
 OURS: Final = Rival("event-ops", _OURS, ours=True)
 CATALOG: Final = Rival("event-ops, catalog operators", _OURS, ours=True)
-FUSED: Final = Rival("event-ops, fused step", _OURS, {"fused": True}, ours=True)
 ONE_CALL: Final = Rival("event-ops, one call", _OURS, {"one_call": True}, ours=True)
 STANDALONE: Final = Rival("Brian2 C++ standalone", _BRIAN2)
 FLOAT32: Final = Rival("Brian2 C++ standalone, float32", _BRIAN2, {"dtype": "float32"})
@@ -26,7 +25,7 @@ NEST: Final = Rival("NEST", (str(Path(__file__).with_name("nest_worker.py")),))
 
 RIVALS: Final = {
     "coba": (CATALOG, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
-    "cuba": (CATALOG, FUSED, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
+    "cuba": (CATALOG, ONE_CALL, STANDALONE, FLOAT32, CYTHON, NEST),
     "hpc_benchmark": (OURS, NEST),
     "inhibitory_stdp": (OURS, STANDALONE),
     "microcircuit": (OURS, ONE_CALL, NEST),

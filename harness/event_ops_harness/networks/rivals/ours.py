@@ -8,7 +8,8 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from event_ops_harness.networks import coba, cuba
@@ -52,14 +53,12 @@ def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
     """Build a balanced network; return its step, the maker of its first state, and the step's inputs."""
     network, seed = BALANCED[request["network"]], request["seed"]
-    network = replace(network, model=type(network.model)(**request["model"]))
-    connectivity, fused = (
-        random_connectivity(request["neurons"], network.model, seed),
-        request.get("fused", False),
-    )
-    step, _ = network.begin(connectivity, seed, fused=fused)
+    model = type(network.model)(**request["model"])
+    connectivity = random_connectivity(request["neurons"], model, seed)
+    step = network.catalog_step(connectivity, model, None)
     # A new state for each stretch, which takes the memory of the one that it is given.
-    return step, lambda: network.begin(connectivity, seed, fused=fused)[1], network.on_device(connectivity)
+    begin = partial(network.initial_state, connectivity, model, seed)
+    return step, begin, network.on_device(connectivity)
 
 
 def with_inhibitory_stdp(request: Request) -> tuple[Step, Begin, Any]:

@@ -24,8 +24,8 @@ def explanations(operators: Sequence[str], backend: str | None) -> list[Explanat
     return [get_operator(name).explain(backend=backend) for name in operators]
 
 
-def with_backends(title: str, rows: Mapping[str, str], ran_on: list[Explanation]) -> Table:
-    """Return a table of quantities, and below them the backends."""
+def with_backends(title: str, rows: Mapping[str, str], ran_on: list[Explanation] | str) -> Table:
+    """Return a table of quantities, and below them the backends, or how a run in one call goes."""
     table = quantities(rows, title=title)
     table.add_section()
     for name, value, style in backend_rows(ran_on):
@@ -33,10 +33,11 @@ def with_backends(title: str, rows: Mapping[str, str], ran_on: list[Explanation]
     return table
 
 
-def backend_rows(ran_on: list[Explanation]) -> Iterator[tuple[str, str, str]]:
+def backend_rows(ran_on: list[Explanation] | str) -> Iterator[tuple[str, str, str]]:
     """Yield name, text and style; operators with the same choice for the same reasons share their rows."""
-    if not ran_on:
-        yield "backend", "none: the step is one Numba kernel of its own", ""
+    if isinstance(ran_on, str):
+        yield "backend", ran_on, ""
+        return
     alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
     for explanation in ran_on:
         key = explanation.backend, explanation.why, explanation.others

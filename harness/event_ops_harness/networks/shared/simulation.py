@@ -1,6 +1,6 @@
-"""The jitted scan over time steps, and the spikes that it records.
+"""The jitted scan over time steps, or run of a declared network, and the spikes that it records.
 
-The scan runs in chunks. A chunk is one call of one compiled program; between two chunks Python moves a
+It runs in chunks. A chunk is one call of one compiled program; between two chunks Python moves a
 progress bar and empties the buffer of spikes, whose size does not depend on the length of the simulation.
 """
 
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.network import Network
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
 
 CHUNK_STEPS = 1000
@@ -137,7 +138,7 @@ class Recording:
 class Simulation:
     """Hold a built network, its recorder, and its number of steps."""
 
-    step: Step
+    step: Step | Network  # a network runs in one call for each chunk, and is its own wiring
     state: Any  # the first one
     wiring: Any  # what the step reads and does not change
     recorder: Recorder
@@ -172,13 +173,29 @@ class Simulation:
 
 
 def compile_chunk(
-    step: Step,
+    step: Step | Network,
     steps: int,
     recorder: Recorder,
     arguments: tuple[Any, Buffer, Any],
     placement: OneDevice = ONE_DEVICE,
 ) -> Any:
-    """Compile the scan over `steps` steps; state and buffer are updated in place."""
+    """Compile `steps` steps; state and buffer are updated in place."""
+    chunk = partial(one_call, steps) if isinstance(step, Network) else scan_of(step, steps, recorder)
+    return jax.jit(placement.around(chunk), donate_argnums=(0, 1)).lower(*arguments).compile()
+
+
+def one_call(steps: int, state: Any, buffer: Buffer, network: Network) -> tuple[Any, Buffer, Any]:
+    """Run a declared network, whose record has the room of the buffer; its traces are the recorded states."""
+    begin = state.step
+    state, seen = network.run(state, steps)
+    # Behind the spikes are steps of -1.
+    times = jnp.where(seen.times < 0, begin + steps, seen.times)
+    counts = jnp.diff(jnp.searchsorted(times, begin + jnp.arange(steps + 1, dtype=begin.dtype)))
+    return state, Buffer(seen.ids, seen.num_spikes), (counts, seen.states)
+
+
+def scan_of(step: Step, steps: int, recorder: Recorder) -> Callable[..., Any]:
+    """Return the scan over `steps` steps."""
 
     def run(state: Any, buffer: Buffer, wiring: Any) -> tuple[Any, Buffer, Any]:
         def body(carry: tuple[Any, Buffer], _: None) -> tuple[tuple[Any, Buffer], Any]:
@@ -189,7 +206,7 @@ def compile_chunk(
         (state, buffer), seen = jax.lax.scan(body, (state, empty), length=steps)
         return state, buffer, seen
 
-    return jax.jit(placement.around(run), donate_argnums=(0, 1)).lower(*arguments).compile()
+    return run
 
 
 def append(buffer: Buffer, spikes: Spikes) -> Buffer:
