@@ -11,9 +11,9 @@ from numba import prange, types
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.access import at, hoist
 from event_ops.kernels.numba_cpu.jit import instruction, njit, num_threads
+from event_ops.kernels.numba_cpu.philox import words_of_counters
 from event_ops.kernels.numba_cpu.simd import splat
 from event_ops.kernels.reference import noise
-from event_ops.kernels.reference.random_numbers import KEY_STEP, MULTIPLIER, ROUNDS
 from event_ops.kernels.reference.random_numbers import philox2x32 as philox2x32_of_arrays
 from ffi_bridge import numba_kernel
 
@@ -87,20 +87,7 @@ def _all(kind: Any, value: Any) -> Any:
     return ir.Constant(kind, [value] * kind.count)
 
 
-def _philox(builder: Any, counter: Any, time: Any, key: Any) -> Any:
-    """Return two times `BLOCK` words, in 64 bits each, for as many counters from `counter` on."""
-    like, low = ir.Constant(_wide(), list(range(noise.BLOCK))), _all(_wide(), 0xFFFFFFFF)
-    x, y = builder.add(splat(builder, counter, like), like), splat(builder, time, like)
-    for _ in range(ROUNDS):
-        product = builder.mul(builder.and_(x, low), _all(_wide(), MULTIPLIER))
-        turned = builder.xor(builder.lshr(product, _all(_wide(), 32)), splat(builder, key, like))
-        x, y = builder.xor(turned, y), builder.and_(product, low)
-        key = builder.and_(builder.add(key, key.type(KEY_STEP)), key.type(0xFFFFFFFF))
-    return x, y
-
-
-# Spelled out in SIMD values, so that a processor multiplies for one block while it loads for another: loops
-# of Numba, one for the words and one for the numbers, take a third longer.
+# Loops of Numba, one for the words and one for the numbers, take a third longer than SIMD values.
 def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
     @instruction(_numbers(distribution))
     def write(context: Any, counter: Any, time: Any, key: Any, table: Any, numbers: Any, k: Any) -> Any:
@@ -108,7 +95,7 @@ def _instruction(distribution: str, finish: Callable[..., Any]) -> Any:
             data, target = (
                 context.make_array(signature.args[x])(context, builder, arguments[x]).data for x in (3, 4)
             )
-            for half, wide in enumerate(_philox(builder, *arguments[:3])):
+            for half, wide in enumerate(words_of_counters(builder, noise.BLOCK, *arguments[:3])):
                 finished = finish(builder, builder.trunc(wide, _words()), data)
                 place = builder.add(arguments[5], arguments[5].type(half * noise.BLOCK))
                 pointer = builder.bitcast(builder.gep(target, [place]), _floats().as_pointer())
