@@ -9,28 +9,46 @@ import scipy.stats
 from implemented import backends
 
 from event_ops import csr_rewire, poisson_input
-from event_ops.kernels.reference.poisson import poisson_counts
+from event_ops.kernels.reference.poisson import LIMIT_SHIFT, OPEN, poisson_table, probabilities, word_counts
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e-9, 0.5, 2.32, 100.0])
 def test_words_are_shared_out_by_the_distribution(mean):
-    counts = poisson_counts(mean)
+    counts = word_counts(probabilities(mean))
     assert sum(counts) == 2**32 and min(counts) >= 0
     wanted = scipy.stats.poisson.pmf(np.arange(256), mean)
     np.testing.assert_allclose(np.array(counts) / 2**32, wanted, atol=1.01 * 2**-32, rtol=1e-12)
     # No word chooses a number that is as good as impossible.
-    assert counts[255] == 0
+    assert counts[OPEN] == 0
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.01, 0.5, 1.0, 2.32, 20.0, 99.7, 100.0])
+def test_bytes_and_words_are_shared_out_by_the_distribution(mean):
+    entries, slots = np.split(poisson_table(mean), [256])
+    numbers, limits = entries & 255, entries >> LIMIT_SHIFT
+    assert (np.diff(numbers) >= 0).all()
+    np.testing.assert_array_equal(limits, np.searchsorted(numbers[numbers < OPEN], np.arange(256), "right"))
+    # All that words choose, counted: a slot's own number below the cut, its alias from there on.
+    cuts, of_words = slots >> 8, np.zeros(256)
+    np.add.at(of_words, np.arange(256), cuts)
+    np.add.at(of_words, slots & 255, 2**24 - cuts)
+    found = np.bincount(numbers, minlength=256) / 256
+    left = found[OPEN]
+    assert 1 / 256 <= left <= 0.2 and of_words[OPEN] == 0
+    found[OPEN] = 0
+    wanted = scipy.stats.poisson.pmf(np.arange(256), mean)
+    np.testing.assert_allclose(found + left * of_words / 2**32, wanted, atol=left * 2**-32 + 1e-15)
 
 
 @pytest.mark.slow_cases("numba_cpu")
 @backends("poisson_input")
 def test_numbers_have_the_distribution_asked_for(backend):
-    means = np.repeat([0.3, 2.32], 4000)
+    means = np.repeat([0.3, 2.32, 20.0], 4000)
     draw = jax.jit(lambda step: poisson_input(np.float32(1), 7, step, mean=means, backend=backend))
     found = np.stack([np.asarray(draw(np.int32(step))) for step in range(20)])
-    for mean, numbers in ((0.3, found[:, :4000]), (2.32, found[:, 4000:])):
-        seen = np.bincount(numbers.astype(int).ravel(), minlength=20)
-        wanted = scipy.stats.poisson.pmf(np.arange(20), mean) * numbers.size
+    for mean, numbers in zip((0.3, 2.32, 20.0), np.split(found, 3, axis=1), strict=True):
+        seen = np.bincount(numbers.astype(int).ravel(), minlength=60)
+        wanted = scipy.stats.poisson.pmf(np.arange(60), mean) * numbers.size
         common = wanted > 10
         assert scipy.stats.chisquare(seen[common], wanted[common] * seen[common].sum() / wanted[common].sum()
                                      ).pvalue > 1e-3  # fmt: skip

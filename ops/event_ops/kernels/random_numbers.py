@@ -28,8 +28,9 @@ _BLOCK, _BLOCK_BITS, _NOISE_STREAM_BIT = noise.BLOCK, noise.BLOCK.bit_length() -
 _EXPONENT_SHIFT, _PLACE_SHIFT, _FIRST_ENTRY = noise.EXPONENT_SHIFT, noise.PLACE_SHIFT, noise.FIRST_ENTRY
 _PLACE_MASK, _BEGIN_MASK, _NORMAL_SCALE = noise.PLACE_MASK, ~noise.PLACE_MASK, noise.NORMAL_SCALE
 _UNIFORM_SHIFT, _UNIFORM_SCALE = 32 - noise.UNIFORM_BITS, noise.UNIFORM_SCALE
-_SHARE, _BITS, _POISSON_STREAM_BIT = poisson.SHARE, poisson.BITS, poisson.STREAM_BIT
-_HALF_MASK, _NUMBER_BITS = (1 << poisson.BITS) - 1, poisson.NUMBER_BITS
+_OPEN, _NUMBER_BITS, _TABLE_BITS = poisson.OPEN, poisson.NUMBER_BITS, poisson.TABLE_BITS
+_SHARE_OF_BYTES, _SHARE_OF_WORDS = poisson.SHARE_OF_BYTES, poisson.SHARE_OF_WORDS
+_POISSON_STREAM_BIT = poisson.STREAM_BIT
 _PARTS, _BASE, _REST, _SECOND_TABLE = poisson.PARTS, poisson.BASE, poisson.REST, poisson.FIRST_TABLES[1]
 
 
@@ -121,30 +122,24 @@ def uniform(neuron: Any, stream: Any, time: Any, seed: Any, table: Any) -> Any:
 
 
 def poisson_bits(counter: Any, stream: Any, time: Any, key: Any) -> Any:
-    """Return 64 bits of a stream, 16 for each neuron that shares the counter."""
+    """Return 64 bits of a stream, which neurons share."""
     place = (np.uint64(stream) << np.uint64(_POISSON_STREAM_BIT)) + np.uint64(counter)
     first, second = philox2x32(place, time, key)
     return first | (second << np.uint64(32))
 
 
-def poisson_half(neuron: Any, stream: Any, time: Any, key: Any) -> Any:
-    """Return 16 bits of a stream for a neuron, which is a uint64; as uint32."""
-    bits = poisson_bits(neuron // np.uint64(_SHARE), stream, time, key)
-    shifted = bits >> ((neuron % np.uint64(_SHARE)) * np.uint64(_BITS))
-    return np.uint32(shifted & np.uint64(_HALF_MASK))
+def poisson_byte(neuron: Any, time: Any, key: Any) -> Any:
+    """Return the byte of a neuron, as uint32."""
+    i, share = np.uint64(neuron), np.uint64(_SHARE_OF_BYTES)
+    bits = poisson_bits(i // share, 0, time, key) >> ((i % share) * (np.uint64(64) // share))
+    return np.uint32(bits & np.uint64(255))
 
 
-def poisson_word(neuron: Any, part: Any, time: Any, key: Any) -> Any:
-    """Return the word of a neuron, which is a uint64, for one part of its mean; as uint32."""
-    high, low = poisson_half(neuron, 2 * part, time, key), poisson_half(neuron, 2 * part + 1, time, key)
-    return np.uint32((high << np.uint32(_BITS)) | low)
-
-
-def table_number(table: Any, tables: Any, neuron: Any, time: Any, key: Any, part: Any) -> Any:
-    """Return the number that a neuron draws of a table for one part of its mean, as uint32."""
-    word = poisson_word(np.uint64(neuron), part, time, key)
-    bits = np.uint32(_NUMBER_BITS)
-    return chosen(tables, np.uint32(np.uint32(table) << bits), word, bits)
+def poisson_word(neuron: Any, stream: Any, time: Any, key: Any) -> Any:
+    """Return the word of a neuron in a stream, as uint32."""
+    i, share = np.uint64(neuron), np.uint64(_SHARE_OF_WORDS)
+    bits = poisson_bits(i // share, stream, time, key)
+    return np.uint32((bits >> ((i % share) * np.uint64(32))) & np.uint64(_WORD))
 
 
 def rest_number(rest: Any, word: Any) -> Any:
@@ -156,7 +151,12 @@ def rest_number(rest: Any, word: Any) -> Any:
 
 def known_poisson(which: Any, tables: Any, neuron: Any, time: Any, key: Any) -> Any:
     """Return the Poisson number of a neuron whose mean has the table `which`, as float32."""
-    return np.float32(table_number(which, tables, neuron, time, key, 0))
+    bits, table = np.uint32(_NUMBER_BITS), np.uint32(np.uint32(which) << np.uint32(_TABLE_BITS))
+    number = np.uint32(tables[table + poisson_byte(neuron, time, key)] & np.uint32(_OPEN))
+    if number == np.uint32(_OPEN):
+        rest = np.uint32(table + np.uint32(np.uint32(1) << bits))
+        number = chosen(tables, rest, poisson_word(neuron, 1, time, key), bits)
+    return np.float32(number)
 
 
 def traced_poisson(mean: Any, tables: Any, neuron: Any, time: Any, key: Any) -> Any:
@@ -164,23 +164,25 @@ def traced_poisson(mean: Any, tables: Any, neuron: Any, time: Any, key: Any) -> 
     if not (mean >= type(mean)(0) and mean <= type(mean)(MAX_MEAN)):
         return np.float32(np.nan)
     left, base, table, number = mean, 1, 0, np.uint32(0)
+    bits = np.uint32(_NUMBER_BITS)
     for part in range(_PARTS):
         scaled = left * type(mean)(base)
         digit = np.int32(scaled)
         left = scaled - type(mean)(digit)
-        number = np.uint32(number + table_number(table + digit, tables, neuron, time, key, part))
+        begin, word = np.uint32(table + digit) << bits, poisson_word(neuron, part, time, key)
+        number = np.uint32(number + chosen(tables, np.uint32(begin), word, bits))
         table, base = table + base if part else _SECOND_TABLE, _BASE
     scaled = left * type(mean)(_REST)
     rest = np.int32(scaled)
     rounded = np.uint32(rest) + np.uint32(scaled - type(mean)(rest) >= type(mean)(0.5))
-    word = poisson_word(np.uint64(neuron), _PARTS, time, key)
+    word = poisson_word(neuron, _PARTS, time, key)
     return np.float32(np.uint32(number + rest_number(np.uint32(rounded), word)))
 
 
 _FUNCTIONS = (
     float_bits, philox2x32, place_of, outcome, chosen, unit_uniform, unit_normal, constant_weight,
-    uniform_weight, normal_weight, noise_word, normal, uniform, poisson_bits, poisson_half, poisson_word,
-    table_number, rest_number, known_poisson, traced_poisson,
+    uniform_weight, normal_weight, noise_word, normal, uniform, poisson_bits, poisson_byte, poisson_word,
+    rest_number, known_poisson, traced_poisson,
 )  # fmt: skip
 
 

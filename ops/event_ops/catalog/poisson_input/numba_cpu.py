@@ -1,6 +1,6 @@
-"""Poisson numbers on the CPU: the words of some blocks, then their table entries, then the numbers.
+"""Poisson numbers on the CPU, block by block: bytes of all neurons, their numbers, the words of a few.
 
-Each has a loop of its own, so that only the lookups of entries do not vectorise.
+Each has a loop of its own, so that all but lookups vectorise.
 """
 
 from collections.abc import Callable
@@ -15,48 +15,86 @@ from event_ops.checks.contracts import MAX_MEAN
 from event_ops.kernels.numba_cpu.access import at, hoist
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
-from event_ops.kernels.numba_cpu.random_numbers import outcome, place_of, poisson_bits, rest_number
+from event_ops.kernels.numba_cpu.philox import write_bits
+from event_ops.kernels.numba_cpu.random_numbers import chosen, outcome, place_of, poisson_word, rest_number
 from event_ops.kernels.reference import poisson
 from ffi_bridge import numba_kernel
 
-# A neuron takes about 1 ns: for fewer than this a parallel launch costs more than a second thread saves.
-MIN_PARALLEL = 1 << 14
+# A neuron takes about half a nanosecond: for fewer, a parallel launch costs more than a second thread saves.
+MIN_PARALLEL = 1 << 15
 
-_SHARE: Final = np.uintp(poisson.SHARE)
-_BITS: Final = np.uint32(poisson.BITS)
+_SHARE_OF_BYTES: Final = np.uintp(poisson.SHARE_OF_BYTES)
+_SHARE_OF_WORDS: Final = np.uintp(poisson.SHARE_OF_WORDS)
+_STREAM_BIT: Final = np.uint64(poisson.STREAM_BIT)
 _NUMBER_BITS: Final = np.uint32(poisson.NUMBER_BITS)
-_LOW_BITS: Final = np.uint32((1 << poisson.BITS) - 1)
+_TABLE_BITS: Final = np.uint32(poisson.TABLE_BITS)
+_LIMIT_SHIFT: Final = np.uint32(poisson.LIMIT_SHIFT)
+_REST_OF_TABLE: Final = np.uint32(1 << poisson.NUMBER_BITS)
+_OPEN: Final = np.uint8(poisson.OPEN)
 _PARTS: Final = poisson.PARTS
 _FIRST_TABLES: Final = poisson.FIRST_TABLES
 _BASE: Final = float(poisson.BASE)
 _REST: Final = float(poisson.REST)
-_AT_ONCE: Final = 512  # neurons: their bits and entries stay in the nearest cache
-_ROOM: Final = _AT_ONCE + poisson.SHARE  # for their bits: the first of them is anywhere in a counter
+_COUNTERS: Final = 32  # that are worked on at a time: with more, processors run out of registers
+_ROOM: Final = 2048  # neurons: their bits and numbers stay in the nearest cache
+_AT_ONCE: Final = _ROOM - poisson.SHARE_OF_BYTES  # for the first of them is anywhere in a counter
+_GROUP: Final = 256  # neurons that compare bytes with limits if all of them have the same table
 
 
 @njit
-def draw_bits(start: Any, stream: Any, time: Any, key: Any, bits: Any) -> Any:
-    """Write the bits of the neurons from `start` on, uint16; return the part for `_AT_ONCE` neurons."""
-    wide, counter, skipped = bits.view(np.uint64), np.uint64(start // _SHARE), start % _SHARE
-    for k in range(np.uint64(wide.size)):
-        wide[k] = poisson_bits(counter + k, stream, time, key)
-    return bits[skipped : skipped + np.uintp(_AT_ONCE)]
+def draw_bits(start: Any, share: Any, stream: Any, time: Any, key: Any, bits: Any) -> Any:
+    """Write bits from the counter of neuron `start` on; return which of its neurons that is."""
+    first = (np.uint64(stream) << _STREAM_BIT) + np.uint64(start // share)
+    for k in range(np.uintp(0), np.uintp(bits.size), np.uintp(_COUNTERS)):
+        write_bits(first + np.uint64(k), np.uint64(time), np.uint64(key), bits, k, _COUNTERS)
+    return start % share
 
 
 @njit
-def draw_word(i: Any, high: Any, time: Any, key: Any) -> Any:
-    """Return the word of neuron i, of which `high` is known."""
-    low = poisson_bits(i // _SHARE, 1, time, key) >> (i % _SHARE * np.uintp(_BITS))
-    return np.uint32(high) << _BITS | (np.uint32(low) & _LOW_BITS)
+def limit(tables: Any, place: Any) -> Any:
+    """Return how many bytes choose a number up to that of an entry."""
+    return np.uint8(tables[np.uintp(place)] >> _LIMIT_SHIFT)
+
+
+# Bytes of one table are compared, which takes two thirds of the time of lookups for a mean of about 1.
+@njit
+def compare(
+    tables: Any, table: Any, drawn: Any, skipped: Any, begin: Any, end: Any, numbers: Any, is_open: Any
+) -> None:
+    """Write how many limits of a table each byte reaches, and whether it reaches the last."""
+    least, last = np.uint8(tables[np.uintp(table)]), limit(tables, table + _REST_OF_TABLE - np.uint32(1))
+    for k in range(begin, end):
+        numbers[k], is_open[k] = least, drawn[skipped + k] >= last
+    place = np.uint32(table + least)
+    while limit(tables, place) < last:
+        a, b = limit(tables, place), limit(tables, place + np.uint32(1))
+        c, d = limit(tables, place + np.uint32(2)), limit(tables, place + np.uint32(3))
+        for k in range(begin, end):
+            byte = drawn[skipped + k]
+            numbers[k] += (byte >= a) + (byte >= b) + (byte >= c) + (byte >= d)
+        place = np.uint32(place + np.uint32(4))
 
 
 @njit
-def draw_words(start: Any, part: Any, time: Any, key: Any, bits: Any, words: Any) -> None:
-    """Write the words of the neurons from `start` on for one part of the mean."""
-    high = draw_bits(start, 2 * part, time, key, bits[0])
-    low = draw_bits(start, 2 * part + 1, time, key, bits[1])
-    for k in range(np.uintp(words.size)):
-        words[k] = np.uint32(high[k]) << _BITS | np.uint32(low[k])
+def look_up(
+    tables: Any, which: Any, start: Any, drawn: Any, skipped: Any, begin: Any, end: Any, numbers: Any,
+    is_open: Any,
+) -> None:  # fmt: skip
+    """Write the number that each byte chooses of its own table, and whether that is `OPEN`."""
+    for k in range(begin, end):
+        table = np.uint32(which[start + k]) << _TABLE_BITS
+        numbers[k] = tables[np.uintp(table | drawn[skipped + k])]
+    for k in range(begin, end):
+        is_open[k] = numbers[k] == _OPEN
+
+
+@njit
+def are_equal(values: Any, begin: Any, end: Any) -> Any:
+    """Return whether the values from `begin` up to `end` are equal."""
+    different, first = np.uint16(0), values[begin]
+    for k in range(begin, end):
+        different = np.uint16(different | (values[k] ^ first))
+    return different == np.uint16(0)
 
 
 @njit
@@ -65,26 +103,27 @@ def draw(
 ) -> None:
     """Draw for the neurons from first + `low` up to first + `high`."""
     weights, key, time, neuron = hoist(weight), hoist(seed), hoist(step), np.uintp(hoist(first))
-    room, is_open = np.empty(_ROOM, np.uint16), np.empty(_AT_ONCE, np.bool_)
-    words = np.empty((3, _AT_ONCE), np.uint32)
-    entries, numbers, ids = words[0], words[1], words[2]
+    bits = np.empty(_ROOM // poisson.SHARE_OF_BYTES, np.uint64)
+    drawn, numbers = bits.view(np.uint8), np.empty(_AT_ONCE, np.uint8)
+    is_open, ids = np.empty(_AT_ONCE, np.bool_), np.empty(_AT_ONCE, np.uint32)
+    words = np.empty_like(ids)
     for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
-        bits = draw_bits(neuron + start, 0, time, key, room)
-        for k in range(count):
-            word = np.uint32(bits[k]) << _BITS
-            entries[k] = place_of(np.uint32(which[start + k]) << _NUMBER_BITS, word, _NUMBER_BITS)
-        for k in range(count):
-            entries[k] = tables[np.uintp(entries[k])]
-        for k in range(count):
-            word = np.uint32(bits[k]) << _BITS
-            numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
-            # The low bits are drawn only where they decide: if the least and largest choose differently.
-            is_open[k] = numbers[k] != outcome(entries[k], word | _LOW_BITS, _NUMBER_BITS)
-        for position in range(active_ids(is_open[:count], ids)):
+        skipped = draw_bits(neuron + start, _SHARE_OF_BYTES, 0, time, key, bits)
+        for begin in range(np.uintp(0), count, np.uintp(_GROUP)):
+            end = min(begin + np.uintp(_GROUP), count)
+            if are_equal(which, start + begin, start + end):
+                table = np.uint32(which[start + begin]) << _TABLE_BITS
+                compare(tables, table, drawn, skipped, begin, end, numbers, is_open)
+            else:
+                look_up(tables, which, start, drawn, skipped, begin, end, numbers, is_open)
+        found = np.uintp(active_ids(is_open[:count], ids))
+        for position in range(found):
+            words[position] = poisson_word(neuron + start + ids[position], 1, time, key)
+        for position in range(found):
             k = np.uintp(ids[position])
-            word = draw_word(neuron + start + k, bits[k], time, key)
-            numbers[k] = outcome(entries[k], word, _NUMBER_BITS)
+            table = np.uint32(which[start + k]) << _TABLE_BITS
+            numbers[k] = chosen(tables, table | _REST_OF_TABLE, words[position], _NUMBER_BITS)
         for k in range(count):
             y[start + k] += at(weights, start + k) * y.dtype.type(np.int32(numbers[k]))
 
@@ -95,12 +134,9 @@ def draw_of_data(
 ) -> None:
     """Draw as `draw` does for means that are data: digit by digit, then the rest."""
     weights, key, time, means = hoist(weight), hoist(seed), hoist(step), hoist(mean)
-    bits, words, neuron = (
-        np.empty((2, _ROOM), np.uint16),
-        np.empty(_AT_ONCE, np.uint32),
-        np.uintp(hoist(first)),
-    )
-    entries, numbers, left = np.empty_like(words), np.empty_like(words), np.empty(words.size)
+    neuron, bits = np.uintp(hoist(first)), np.empty(_ROOM // poisson.SHARE_OF_WORDS, np.uint64)
+    words, left = bits.view(np.uint32), np.empty(_AT_ONCE)
+    entries, numbers = np.empty(_AT_ONCE, np.uint32), np.empty(_AT_ONCE, np.uint32)
     for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
         for k in range(count):
@@ -109,23 +145,23 @@ def draw_of_data(
             left[k] = wanted if wanted >= 0 and wanted <= MAX_MEAN else 0
             numbers[k] = 0
         for part in range(_PARTS):
-            draw_words(neuron + start, part, time, key, bits, words)
+            skipped = draw_bits(neuron + start, _SHARE_OF_WORDS, part, time, key, bits)
             table, scale = np.uint32(_FIRST_TABLES[part]), _BASE if part else 1.0
             for k in range(count):
                 scaled = left[k] * scale
                 digit = np.int32(scaled)
                 left[k] = scaled - digit
                 begin = np.uint32(np.uint32(digit) + table) << _NUMBER_BITS
-                entries[k] = place_of(begin, words[k], _NUMBER_BITS)
+                entries[k] = place_of(begin, words[skipped + k], _NUMBER_BITS)
             for k in range(count):
                 entries[k] = tables[np.uintp(entries[k])]
             for k in range(count):
-                numbers[k] += outcome(entries[k], words[k], _NUMBER_BITS)
-        draw_words(neuron + start, _PARTS, time, key, bits, words)
+                numbers[k] += outcome(entries[k], words[skipped + k], _NUMBER_BITS)
+        skipped = draw_bits(neuron + start, _SHARE_OF_WORDS, _PARTS, time, key, bits)
         for k in range(count):
             wanted = at(means, start + k)
             rest = np.uint32(np.int32(left[k] * _REST + 0.5))
-            number = y.dtype.type(np.int32(numbers[k] + rest_number(rest, words[k])))
+            number = y.dtype.type(np.int32(numbers[k] + rest_number(rest, words[skipped + k])))
             new = y[start + k] + at(weights, start + k) * number
             y[start + k] = new if wanted >= 0 and wanted <= MAX_MEAN else np.nan
 

@@ -35,8 +35,8 @@ def poisson_input(
 
     A mean that is a number or a NumPy array is a constant, which becomes tables of the compiled code. A mean
     that is a JAX array is data: it may be traced, be a batch under `vmap`, and change from step to step of a
-    `scan`. Data take some four times as long, since each number is a sum of numbers of the mean's digits.
-    Where the mean is no whole number, these are other numbers than a constant gives, equally distributed.
+    `scan`. Data take some ten times as long, since each number is a sum of numbers of the mean's digits; they
+    give other numbers than a constant, equally distributed.
 
     Args:
         weight: (n,), 0-d or a number, what one spike adds; float32 or float64.

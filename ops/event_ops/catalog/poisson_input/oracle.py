@@ -5,7 +5,7 @@ import numpy as np
 
 from event_ops.kernels.oracle import wide
 from event_ops.kernels.oracle.generated import philox
-from event_ops.kernels.reference.poisson import poisson_counts
+from event_ops.kernels.reference.poisson import probabilities, word_counts
 
 
 def filled(counts):
@@ -22,25 +22,37 @@ def filled(counts):
     return slots
 
 
-def bits(i, stream, step, seed):
-    """16 of the 64 bits that four neurons share."""
-    first, second = philox(stream * 2**29 + i // 4, step, seed)
-    return (second * 2**32 + first) // 2 ** (16 * (i % 4)) % 2**16
+def chosen(slots, word):
+    """The number that a word chooses."""
+    slot, rest = divmod(word, 1 << 24)
+    cut, alias = slots[slot]
+    return slot if rest < cut else alias
 
 
-def word(i, part, step, seed):
-    return bits(i, 2 * part, step, seed) * 2**16 + bits(i, 2 * part + 1, step, seed)
+def bits(i, width, stream, step, seed):
+    """Those of neuron i, of 64 that neighbours share."""
+    share = 64 // width
+    first, second = philox(stream * 2**30 + i // share, step, seed)
+    return (second * 2**32 + first) // 2 ** (width * (i % share)) % 2**width
 
 
-def table_numbers(means, step, seed, first, part=0):
-    """The number of each mean's alias table."""
-    tables = {value: filled(poisson_counts(value)) for value in set(means)}
-    numbers = np.zeros(len(means))
+def of_bytes(mean):
+    """What each byte chooses, and slots for those that choose nothing."""
+    expected = [256 * p for p in probabilities(mean)]
+    whole = [min(int(x), 255) for x in expected]
+    numbers = [k for k, times in enumerate(whole) for _ in range(times)]
+    return numbers, filled(word_counts([x - y for x, y in zip(expected, whole, strict=True)]))
+
+
+def table_numbers(means, step, seed, first):
+    """The number of each byte, or of a word."""
+    tables = {value: of_bytes(value) for value in set(means)}
+    drawn = np.zeros(len(means))
     for i, value in enumerate(means):
-        slot, rest = divmod(word(first + i, part, step, seed), 1 << 24)
-        cut, alias = tables[value][slot]
-        numbers[i] = slot if rest < cut else alias
-    return numbers
+        (numbers, slots), byte = tables[value], bits(first + i, 8, 0, step, seed)
+        is_open = byte >= len(numbers)
+        drawn[i] = chosen(slots, bits(first + i, 32, 1, step, seed)) if is_open else numbers[byte]
+    return drawn
 
 
 def digit_numbers(means, step, seed, first):
@@ -48,12 +60,14 @@ def digit_numbers(means, step, seed, first):
     means, numbers = [Fraction(mean) for mean in means], np.zeros(len(means))
     for part in range(3):
         digits = [mean * 64**part // 1 / Fraction(64**part) for mean in means]
-        numbers += table_numbers(list(map(float, digits)), step, seed, first, part)
+        tables = {digit: filled(word_counts(probabilities(float(digit)))) for digit in set(digits)}
+        for i, digit in enumerate(digits):
+            numbers[i] += chosen(tables[digit], bits(first + i, 32, part, step, seed))
         means = [mean - digit for mean, digit in zip(means, digits, strict=True)]
     for i, mean in enumerate(means):
-        drawn, rest = word(first + i, 3, step, seed), int(mean * 2**32 + Fraction(1, 2))
+        word, rest = bits(first + i, 32, 3, step, seed), int(mean * 2**32 + Fraction(1, 2))
         twice = (rest // 32) ** 2 // 2**23
-        numbers[i] += (drawn < rest - twice) + (drawn < twice)
+        numbers[i] += (word < rest - twice) + (word < twice)
     return numbers
 
 

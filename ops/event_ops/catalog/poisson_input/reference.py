@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.checks.contracts import is_poisson_mean
-from event_ops.kernels.reference.poisson import NUMBER_BITS, digit_numbers, words_of
-from event_ops.kernels.reference.random_numbers import outcome
+from event_ops.kernels.reference.poisson import bits_of, digit_numbers, table_numbers
 
 
 def poisson_input(
@@ -21,14 +20,13 @@ def poisson_input(
     which: jax.Array,
     initial: jax.Array,
 ) -> jax.Array:
-    """Draw each neuron's word and look up its number; `which` names its table, or is its mean if floating."""
+    """Draw each neuron's number; `which` names its table, or is its mean if floating."""
     tables, which = jnp.asarray(tables), jnp.asarray(which)
-    words = partial(words_of, initial.shape[0], seed, step, first)
+    bits = partial(bits_of, initial.shape[0], seed, step, first)
     if jnp.issubdtype(which.dtype, jnp.floating):
-        numbers = digit_numbers(which, words, tables).astype(weight.dtype)
+        numbers = digit_numbers(which, bits, tables).astype(weight.dtype)
         return jnp.where(is_poisson_mean(which), initial + weight * numbers, jnp.nan)
-    numbers = outcome(tables, words(0), NUMBER_BITS, which.astype("uint32") << NUMBER_BITS)
-    return initial + weight * numbers.astype(weight.dtype)
+    return initial + weight * table_numbers(which, bits, tables).astype(weight.dtype)
 
 
 def build(**_: Any) -> Callable[..., jax.Array]:

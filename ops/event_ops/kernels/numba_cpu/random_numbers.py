@@ -16,7 +16,8 @@ _GAP_BITS: Final = np.uint32(reference.GAP_BITS)
 
 
 functions = compiled(njit(inline="always"))
-philox2x32, poisson_bits = functions.philox2x32, functions.poisson_bits
+philox2x32 = functions.philox2x32
+poisson_bits, poisson_word = functions.poisson_bits, functions.poisson_word
 place_of, outcome, chosen = functions.place_of, functions.outcome, functions.chosen
 unit_uniform, unit_normal, rest_number = functions.unit_uniform, functions.unit_normal, functions.rest_number
 

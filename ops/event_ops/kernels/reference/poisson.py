@@ -1,23 +1,23 @@
 """Poisson numbers from words of a counter-based generator: the same on every backend and platform.
 
-Four neurons share a counter: neuron i draws the 16 bits number i % 4 of the 64 that `philox2x32(i // 4, step,
-seed)` makes, and, of another stream, 16 more. Together they are a word, of which the alias table of the mean
-makes a number. For all but one neuron in 256 the first 16 bits decide what it is, and where drawing takes
-time, the others are not drawn.
+Eight neurons share a counter: neuron i draws the byte i % 8 of the 64 bits that `philox2x32(i // 8, step,
+seed)` makes. Of the 256 bytes, floor(256 p) choose a number of probability p, in the order of the numbers.
+The last few, 4 for a mean of 1.3, leave it open: they stand for what all numbers lack of their probabilities.
+Then a word of 32 bits decides, by an alias table of that. Two neurons share the counter of words, which are
+of another stream. Where drawing takes time, a word is drawn only where it decides.
 
 A mean that is not known when a call is traced has no table of its own. A sum of independent Poisson numbers
 is a Poisson number of the sum of their means, so such a mean is split: into its whole part, the next two
-digits to the base 64, and a rest below 2**-12. The first three have tables, the same for all means; the rest
-needs two thresholds. Splitting rounds nothing but the last place of the rest, and all else is integers:
-these numbers are as close to the distribution as those of tables are, to about 2**-32. Each part draws a word
-as above, from two streams of its own; the whole part has those of tables, so that a mean that is a whole
-number finds the word of its table.
+digits to the base 64, and a rest below 2**-12. The first three have alias tables, the same for all means; the
+rest needs two thresholds. Splitting rounds nothing but the last place of the rest, and all else is integers:
+these numbers are as close to the distribution as those of known means are, to about 2**-32. Part p draws a
+word of stream p.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import jax
@@ -28,37 +28,57 @@ from event_ops.checks.arrays import is_known
 from event_ops.checks.contracts import MAX_MEAN, is_poisson_mean
 from event_ops.kernels.reference.random_numbers import alias_table, outcome, philox2x32
 
-# A table of 256 outcomes, 1 KiB: enough for any mean up to MAX_MEAN, above which 255 could be exceeded.
+# 256 outcomes: enough for any mean up to MAX_MEAN, above which 254 could be exceeded.
 NUMBER_BITS = 8
+OPEN = 255  # what a byte chooses that leaves the number open
 MAX_MEANS = 1 << 16
 
-# Neurons that share a counter, and bits of each; stream s has the counters from s << STREAM_BIT on.
-SHARE = 4
-BITS = 64 // SHARE
-STREAM_BIT = 29
+# A table begins with an entry for each byte, and the alias table is behind them.
+TABLE_BITS = 9
+LIMIT_SHIFT = 8
+
+# Neurons that share a counter, for bytes and for words; stream s has the counters from s << STREAM_BIT on.
+SHARE_OF_BYTES = 8
+SHARE_OF_WORDS = 2
+STREAM_BIT = 30
 
 
-def poisson_counts(mean: float) -> list[int]:
-    """Return how many of the 2**32 words choose each of 0, 1, ..., 255.
-
-    Differences of thresholds T[k] = round(P(number <= k) * 2**32), in decimals: no platform's rounding
-    shows in them, and no word chooses a number whose tail is below 2**-33.
-    """
-    thresholds = [0]
+def probabilities(mean: float) -> list[Decimal]:
+    """Return those of 0, 1, ..., 254; in decimals, so that no platform's rounding shows."""
     with localcontext(prec=50):
-        term, total = (-Decimal(mean)).exp(), Decimal(0)
-        for k in range((1 << NUMBER_BITS) - 1):
-            total += term
-            thresholds.append(int(total * (1 << 32) + Decimal("0.5")))
-            term = term * Decimal(mean) / (k + 1)
-    thresholds.append(1 << 32)
+        found = [(-Decimal(mean)).exp()]
+        for k in range(1, OPEN):
+            found.append(found[-1] * Decimal(mean) / k)
+    return found
+
+
+def word_counts(parts: Sequence[Decimal]) -> list[int]:
+    """Return how many of the 2**32 words choose each of 0, 1, ..., 255, in proportion to 255 parts.
+
+    Differences of rounded thresholds: no word chooses a number whose tail is below 2**-33.
+    """
+    with localcontext(prec=50):
+        sums = list(accumulate(parts))
+        thresholds = [0, *(int(x / sums[-1] * (1 << 32) + Decimal("0.5")) for x in sums), 1 << 32]
     return [high - low for low, high in pairwise(thresholds)]
 
 
 @functools.lru_cache(1024)
 def poisson_table(mean: float) -> np.ndarray:
-    """(256,), uint32: the alias table of `poisson_counts`."""
-    return alias_table(poisson_counts(mean))
+    """(512,), uint32: an entry for each byte, and the alias table of what bytes leave open.
+
+    Entry k has the number that byte k chooses, or `OPEN`, and, from bit `LIMIT_SHIFT` on, how many bytes
+    choose a number up to k.
+    """
+    with localcontext(prec=50):
+        expected = [256 * p for p in probabilities(mean)]
+        whole = [min(int(x), 255) for x in expected]  # at least one byte is open, even for a mean of 0
+        rest = alias_table(word_counts([x - y for x, y in zip(expected, whole, strict=True)]))
+    limits = np.cumsum([*whole, 0])
+    numbers = np.minimum(np.searchsorted(limits, np.arange(256), side="right"), OPEN)
+    table = np.concatenate([numbers | limits << LIMIT_SHIFT, rest]).astype(np.uint32)
+    table.setflags(write=False)  # callers keep it in a cache
+    return table
 
 
 def poisson_tables(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +87,7 @@ def poisson_tables(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if distinct.size > MAX_MEANS:
         raise ValueError(
             f"mean has {distinct.size} different values; expected at most {MAX_MEANS}, of which each takes "
-            "a table of 1 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
+            "a table of 2 KiB; round them, or pass them as a JAX array, which takes no tables of its own"
         )
     tables = [poisson_table(float(value)) for value in distinct] or [poisson_table(0.0)]
     return np.concatenate(tables), which.reshape(mean.shape).astype(np.uint16)
@@ -101,21 +121,24 @@ def neurons(mean: Any, weight: Any, initial: Any) -> tuple[int]:
     )
 
 
-def words_of(n: int, seed: jax.Array, step: jax.Array, first: jax.Array, part: int) -> jax.Array:
-    """Return the word of each of n neurons from `first` on for a part of its mean.
-
-    It is of the streams 2 part and 2 part + 1.
-    """
-    high, low = (_bits_of(n, seed, step, jnp.asarray(first), 2 * part + stream) for stream in (0, 1))
-    return high << BITS | low
-
-
-def _bits_of(n: int, seed: jax.Array, step: jax.Array, first: jax.Array, stream: int) -> jax.Array:
-    """(n,), uint32: 16 bits of a stream for each neuron."""
-    counters = jnp.arange(-(-n // SHARE) + 1, dtype="uint32") + first // SHARE
+def bits_of(
+    n: int, seed: jax.Array, step: jax.Array, first: jax.Array, stream: int, share: int = SHARE_OF_WORDS
+) -> jax.Array:
+    """(n,), uint32: the bits of n neurons from `first` on, of counters that `share` neurons share."""
+    width, first = 64 // share, jnp.asarray(first)
+    counters = jnp.arange(-(-n // share) + 1, dtype="uint32") + first // share
     words = philox2x32(counters + jnp.uint32(stream << STREAM_BIT), jnp.asarray(step), jnp.asarray(seed))
-    halves = [word >> shift & jnp.uint32((1 << BITS) - 1) for word in words for shift in (0, BITS)]
-    return jax.lax.dynamic_slice_in_dim(jnp.stack(halves, axis=1).reshape(-1), first % SHARE, n)
+    mask = jnp.uint32((1 << width) - 1)
+    shifted = [word >> shift & mask for word in words for shift in range(0, 32, width)]
+    return jax.lax.dynamic_slice_in_dim(jnp.stack(shifted, axis=1).reshape(-1), first % share, n)
+
+
+def table_numbers(which: jax.Array, bits: Callable[..., jax.Array], tables: jax.Array) -> jax.Array:
+    """(n,), uint32: a number of each neuron's table; `bits` has those of a stream, for words or a share."""
+    table = which.astype("uint32") << TABLE_BITS
+    number = tables[table + bits(0, SHARE_OF_BYTES)] & jnp.uint32(OPEN)
+    of_word = outcome(tables, bits(1), NUMBER_BITS, table + (1 << NUMBER_BITS))
+    return jnp.where(number == OPEN, of_word, number)
 
 
 PARTS = 3  # that have tables: the whole, and two digits
@@ -127,10 +150,10 @@ FIRST_TABLES = (0, _WHOLE, _WHOLE + BASE)
 
 @functools.cache
 def digit_tables() -> np.ndarray:
-    """Return the tables of 0, 1, ..., 100, of 0 / 64, ..., 63 / 64, and of 0 / 64**2, ..., 63 / 64**2."""
+    """Return alias tables of 0, 1, ..., 100, of 0 / 64, ..., 63 / 64, and of 0 / 64**2, ..., 63 / 64**2."""
     means = [float(whole) for whole in range(_WHOLE)]
     means += [digit / BASE**part for part in range(1, PARTS) for digit in range(BASE)]
-    tables = np.concatenate([poisson_table(mean) for mean in means])
+    tables = np.concatenate([alias_table(word_counts(probabilities(mean))) for mean in means])
     tables.setflags(write=False)
     return tables
 
@@ -144,16 +167,16 @@ def rest_number(rest: Any, word: Any) -> Any:
     return (word < rest - twice).astype(np.uint32) + (word < twice).astype(np.uint32)
 
 
-def digit_numbers(mean: jax.Array, words: Callable[[int], jax.Array], tables: jax.Array) -> jax.Array:
-    """(n,), uint32: a Poisson number of each mean, 0 for those out of range; `words` has those of a part."""
+def digit_numbers(mean: jax.Array, bits: Callable[[int], jax.Array], tables: jax.Array) -> jax.Array:
+    """(n,), uint32: a Poisson number of each mean, 0 for those out of range; `bits` has words of a stream."""
     left, numbers = jnp.where(is_poisson_mean(mean), mean, 0), jnp.uint32(0)
     for part, first in enumerate(FIRST_TABLES):
         left = left * BASE if part else left
         digit = jnp.floor(left)
         left = left - digit
         table = (digit.astype(jnp.uint32) + jnp.uint32(first)) << NUMBER_BITS
-        numbers += outcome(tables, words(part), NUMBER_BITS, table)
+        numbers += outcome(tables, bits(part), NUMBER_BITS, table)
     scaled = left * REST
     rest = jnp.floor(scaled)
     rest = rest.astype(jnp.uint32) + (scaled - rest >= 0.5).astype(jnp.uint32)
-    return numbers + rest_number(rest, words(PARTS))
+    return numbers + rest_number(rest, bits(PARTS))
