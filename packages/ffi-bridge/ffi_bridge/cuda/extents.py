@@ -78,7 +78,7 @@ class LaunchExtents:
     def resident(self, kernel: str, most: int) -> LaunchExtents:
         """Return the extents of a cooperative launch on a GPU that runs `most` blocks of them at once.
 
-        Raises KernelDefinitionError where the grid has more: its blocks would wait for those that never begin.
+        Raises KernelDefinitionError where the grid has more, which would wait for blocks that never begin.
         """
         needs = f"a block has {self.block} threads and {self.shared} bytes of dynamic shared memory"
         if most == 0:
@@ -88,9 +88,10 @@ class LaunchExtents:
             )
         if self.fills_gpu:
             return replace(self, grid=(most, 1, 1))
-        if math.prod(self.grid) > most:
+        count = math.prod(self.grid)
+        if count > most:
             raise KernelDefinitionError(
-                f"kernel '{kernel}': a cooperative launch of {math.prod(self.grid)} blocks, grid {self.grid}; "
+                f"kernel '{kernel}': a cooperative launch of {count} blocks, grid {self.grid}; "
                 f"all have to run at once, and {most} do on this GPU, where {needs}: leave out grid, "
                 f"for {most} blocks that share the work by cuda.gridDim, or give smaller blocks"
             )

@@ -23,7 +23,6 @@ from ptx_on_cpu import Buffer, Checks, Kernel, Launch, Module, UnsupportedError
 from ptx_on_cpu.counters import Resources, occupancy, resources_of
 from ptx_on_cpu.kernel import MAX_SHARED
 
-
 LAUNCH_FAILED: Final = 719  # CUDA_ERROR_LAUNCH_FAILED
 POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 
@@ -64,9 +63,10 @@ class CallState:
 class EmulatedDriver(Driver):
     """A driver that compiles for a real GPU and launches on none; `loaded` and `launches` record its work.
 
-    `multiprocessors`: how many it has, few, so that grids that fill them are small. `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`: what
-    is checked beside bounds, alignment, read-only inputs and waiting. `counted`: whether launches write down
-    what they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is
+    `multiprocessors`: how many it has, few, so that grids that fill them are small; set it before the first
+    call. `seed`: blocks and threads run in another order at every launch; None: from first to last. `checks`:
+    what is checked beside bounds, alignment, read-only inputs and waiting. `counted`: whether launches write
+    down what they execute and access, 32 bytes for each access of a thread, and `runs` keeps them until it is
     cleared.
     """
 

@@ -73,10 +73,10 @@ def numba_cuda_kernel(
         has_side_effect: run the kernel even where nothing reads what it writes, as for `numba_kernel`.
         vmap_method: what `jax.vmap` does. None (default): one launch for the whole batch, its elements along
             the third axis of the grid, for nested vmaps too; a kernel that uses that axis itself, or is
-            cooperative, is launched once per element. The others as in `jax.ffi.ffi_call`: "sequential", a `jax.lax.scan` of calls,
-            and "sequential_unrolled", a call each; "expand_dims", "broadcast_all", "legacy_vectorized", one
-            call with a leading batch axis on every buffer, which is of size 1, repeated, or left out where
-            an input has none; functions for the launch then see it, too.
+            cooperative, is launched once per element. The others as in `jax.ffi.ffi_call`: "sequential", a
+            `jax.lax.scan` of calls, and "sequential_unrolled", a call each; "expand_dims", "broadcast_all",
+            "legacy_vectorized", one call with a leading batch axis on every buffer, which is of size 1,
+            repeated, or left out where an input has none; functions for the launch then see it, too.
         input_output_aliases: input index -> output index of the same shape and dtype: the kernel's two
             arguments are the same memory, updated in place where XLA may overwrite the input.
 
