@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ptx_on_cpu.buffers import GONE, NUMBERINGS, Buffer, Buffers
-from ptx_on_cpu.checks.watch import Watch
+from ptx_on_cpu.checks.watch import WATCHED_AT_ONCE, Watch
 from ptx_on_cpu.counters.counting import count
 from ptx_on_cpu.counters.counts import Counts
 from ptx_on_cpu.engine.grid import Settings, Shape, blocks_are_independent, run_grid
@@ -29,6 +29,7 @@ MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0
 MAX_THREADS: Final = 1024
 MAX_BLOCKS: Final = (1 << 31) - 1
 PATIENCE: Final = 1 << 24
+_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
 _ROOM: Final = 16  # behind the parameters, which machine code may read in wide words
 
 
@@ -159,10 +160,12 @@ class Kernel:
         params = self._packed(arguments, memory)
         frame = self._frame_size, self._layout.local_size, self._local_shadow
         shape = Shape(extents, threads, *frame, self.static_shared + shared, shared)
+        most = resident or (WATCHED_AT_ONCE if self.checks.races else _AT_ONCE)
         settings = Settings(
             initialised=self.checks.initialised,
             counted=self.is_counted,
-            all_at_once=self._synchronises_grid,
+            all_at_once=self._synchronises_grid or resident is not None,
+            most=most,
             parallel=self._is_independent if parallel is None else parallel,
             seed=seed,
             patience=patience,
@@ -170,7 +173,7 @@ class Kernel:
         host, watch = Host(), None
         try:
             if self.checks.races:
-                watch = Watch(math.prod(extents), shape.threads, shape.shared)
+                watch = Watch(math.prod(extents), shape.threads, shape.shared, most)
             table = memory.table(self.checks.initialised, watch and watch.shadow_of)
             failure = run_grid(self._code.run, shape, settings, params, table, host, watch)
         except MemoryError as error:

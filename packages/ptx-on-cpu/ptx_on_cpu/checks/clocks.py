@@ -1,9 +1,11 @@
 """Order the accesses of a launch by vector clocks: how far each thread knows every thread's past.
 
 A thread's own clock counts its joins and fences. It knows the threads of its block by `known` (one row per
-thread) and `base` (what all know since the last barrier of the whole block), and other blocks by a row over
-all threads of the launch, made only once an acquire needs it. All but the rows is kept for the blocks that
-are unfinished, each in a slot.
+thread) and `base` (what all know since the last barrier of the whole block), and all blocks of the launch by
+a row, made only once an acquire needs it. A row has a part for each block, which has a clock for each of the
+block's threads. Rows and parts are shared, and never change while shared: where one thread of each block
+releases and acquires, as in a persistent kernel, thousands of variables hold the few parts that these threads
+have released. All but rows and parts is kept for the blocks that are unfinished, each in a slot.
 """
 
 from typing import Any
@@ -15,9 +17,10 @@ from numba.np.numpy_support import carray
 
 # Places of the head of a state, an array of int64: sizes, the running block, counters, then pointers.
 THREADS, BLOCKS, BLOCK, SLOT, ROWS, RECORDS, FREE, USED, FORGOTTEN, EXHAUSTED, NARROW, VARIABLES = range(12)
+PARTS, LAST_ROW, LAST_PART = range(12, 15)  # the last two: where the search for a free one begins
 # From RACE: found, space, offset, then block, rank, pc and kind of both accesses, the earlier first, shadow.
-RACE = 12
-TABLES = 24
+RACE = 15
+TABLES = 27
 (
     CLOCK,
     BASE,
@@ -33,8 +36,12 @@ TABLES = 24
     RECORD,
     KEYS,
     OF_SLOT,
-) = range(TABLES, TABLES + 14)
-HEAD = TABLES + 14
+    PART,
+    PART_HOLDERS,
+    RELEASED,
+    RELEASED_AT,
+) = range(TABLES, TABLES + 18)
+HEAD = TABLES + 18
 
 
 numba_njit: Any = njit  # its declared overloads lack these options
@@ -67,49 +74,126 @@ def table(head: Any, place: int, start: int, count: int) -> Any:
 
 
 @inner
+def free_one(head: Any, holders: Any, last: int) -> int:
+    """Return the place of one that nobody holds, and hold it; 0, which stands for no knowledge, if none is.
+
+    Then the launch ends and says so, since a clock left out would invent races. `last`: where the head has
+    the place that was found before.
+    """
+    i = head[last]
+    for _ in range(len(holders)):
+        i = i + 1 if i + 1 < len(holders) else 0
+        if i > 0 and holders[i] == 0:
+            holders[i] = 1
+            head[last] = i
+            return i
+    head[EXHAUSTED] = 1
+    return 0
+
+
+@inner
+def parts_of(head: Any, row: int) -> Any:
+    """Return the numbers of a row's parts, one for each block, 0 for those of which nothing is known."""
+    return table(head, ROW, row * head[BLOCKS], head[BLOCKS])
+
+
+@inner
+def clocks_of(head: Any, part: int) -> Any:
+    """Return the clocks in a part, one for each thread of a block."""
+    return table(head, PART, part * head[THREADS], head[THREADS])
+
+
+@inner
+def part_holders(head: Any) -> Any:
+    """Return how many rows and threads hold each part."""
+    return table(head, PART_HOLDERS, 0, head[PARTS])
+
+
+@inner
+def new_part(head: Any) -> int:
+    """Return a part that the caller holds alone, or 0 without room."""
+    return free_one(head, part_holders(head), LAST_PART)
+
+
+@inner
 def drop(head: Any, row: int) -> None:
-    """Give up one hold of a row; a row without holders is free."""
+    """Give up one hold of a row; a row without holders is free, and holds no parts."""
     if row > 0:
-        table(head, HOLDERS, row, 1)[0] -= 1
+        holders = table(head, HOLDERS, row, 1)
+        holders[0] -= 1
+        if holders[0] == 0:
+            for part in parts_of(head, row):
+                drop_part(head, part)
+
+
+@inner
+def drop_part(head: Any, part: int) -> None:
+    """Give up one hold of a part."""
+    if part > 0:
+        part_holders(head)[part] -= 1
 
 
 @inner
 def copy_on_write(head: Any, row: int) -> int:
-    """Return a row with the clocks of `row` that only the caller holds, in place of `row`."""
+    """Return a row with the parts of `row` that only the caller holds, in place of `row`."""
     holders = table(head, HOLDERS, 0, head[ROWS])
     if row > 0 and holders[row] == 1:
         return row
     # Row 0, which knows nothing, is never given away.
-    mine = 1
-    while mine < head[ROWS] and holders[mine] > 0:
-        mine += 1
-    if mine >= head[ROWS]:
-        # No row is free: the launch ends and says so, since a clock left out would invent races.
-        head[EXHAUSTED] = 1
+    mine = free_one(head, holders, LAST_ROW)
+    if mine == 0:
         return row
-    total = head[THREADS] * head[BLOCKS]
-    fresh = table(head, ROW, mine * total, total)
-    fresh[:] = table(head, ROW, row * total, total)  # row 0 knows nothing
-    holders[mine] = 1
+    fresh = parts_of(head, mine)
+    fresh[:] = parts_of(head, row)  # row 0 knows nothing
+    for part in fresh:
+        if part > 0:
+            part_holders(head)[part] += 1
     drop(head, row)
     return mine
 
 
 @inner
+def join_parts(head: Any, part: int, second: int) -> int:
+    """Return the maximum of two parts, held in place of `part`; one that adds nothing is left out."""
+    if second == 0 or part == second:
+        return part
+    holders, of = part_holders(head), clocks_of(head, second)
+    mine = clocks_of(head, part)
+    if part > 0 and (mine >= of).all():
+        return part
+    if part == 0 or (mine <= of).all():
+        drop_part(head, part)
+        holders[second] += 1
+        return second
+    to = part if holders[part] == 1 else new_part(head)
+    if to == 0:
+        return part
+    clocks_of(head, to)[:] = np.maximum(mine, of)
+    if to != part:
+        drop_part(head, part)
+    return to
+
+
+@inner
 def join(head: Any, row: int, second: int, start: int, stop: int) -> int:
-    """Return the maximum of two rows, held in place of `row`; threads `start` to `stop` of `second` count."""
-    total = head[THREADS] * head[BLOCKS]
+    """Return the maximum of two rows, held in place of `row`; blocks `start` to `stop` of `second` count."""
     if second == 0 or row == second:
         return row
     # A row that adds nothing is shared, as long as nobody writes to it.
-    if row == 0 and stop - start == total:
+    if row == 0 and stop - start == head[BLOCKS]:
         table(head, HOLDERS, second, 1)[0] += 1
         return second
+    to, of = parts_of(head, row), parts_of(head, second)
+    first = start
+    while first < stop and (of[first] == 0 or of[first] == to[first]):
+        first += 1
+    if first == stop:
+        return row
     mine = copy_on_write(head, row)
     if head[EXHAUSTED] == 0:
-        to, of = table(head, ROW, mine * total, total), table(head, ROW, second * total, total)
-        for i in range(start, stop):
-            to[i] = max(to[i], of[i])
+        to = parts_of(head, mine)
+        for block in range(first, stop):
+            to[block] = join_parts(head, to[block], of[block])
     return mine
 
 
@@ -125,37 +209,60 @@ def happens_before(head: Any, rank: int, thread: int, clock: int) -> bool:
             return True
         return table(head, KNOWN, (mine + rank) * count + other, 1)[0] >= clock
     row = table(head, FOREIGN, mine + rank, 1)[0]
-    return row > 0 and table(head, ROW, row * count * head[BLOCKS] + thread, 1)[0] >= clock
+    return row > 0 and clocks_of(head, parts_of(head, row)[thread // count])[thread % count] >= clock
+
+
+@inner
+def learned(head: Any, rank: int) -> None:
+    """Note that a thread of the running block knows more than what it has released."""
+    released = table(head, RELEASED, head[SLOT] * head[THREADS] + rank, 1)
+    drop_part(head, released[0])
+    released[0] = 0
 
 
 @inner
 def acquire(head: Any, rank: int, row: int, wide: bool) -> None:
     """Join a row into the clocks of a thread: for the threads of its block and, if `wide`, for all."""
     count = head[THREADS]
-    first = head[BLOCK] * count
     known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
-    of = table(head, ROW, row * count * head[BLOCKS] + first, count)
+    of = clocks_of(head, parts_of(head, row)[head[BLOCK]])
     for i in range(count):
         known[i] = max(known[i], of[i])
     if wide:
         foreign = table(head, FOREIGN, head[SLOT] * count + rank, 1)
-        foreign[0] = join(head, foreign[0], row, 0, count * head[BLOCKS])
+        foreign[0] = join(head, foreign[0], row, 0, head[BLOCKS])
+    learned(head, rank)
+
+
+@inner
+def released_part(head: Any, rank: int, clock: int) -> int:
+    """Return what a thread of the running block knows of the block, its own past up to `clock`.
+
+    The thread holds it until it learns more: what it releases in many places is one part.
+    """
+    count = head[THREADS]
+    mine = head[SLOT] * count
+    released, at = table(head, RELEASED, mine + rank, 1), table(head, RELEASED_AT, mine + rank, 1)
+    if released[0] == 0 or at[0] != clock:
+        learned(head, rank)
+        released[0], at[0] = new_part(head), clock
+        if released[0] > 0:
+            to = clocks_of(head, released[0])
+            known = table(head, KNOWN, (mine + rank) * count, count)
+            to[:] = np.maximum(known, table(head, BASE, mine, count))
+            to[rank] = clock
+    return released[0]
 
 
 @inner
 def release(head: Any, rank: int, row: int, clock: int) -> int:
     """Return the maximum of `row` and the clocks of a thread of the running block, its last one `clock`."""
-    count = head[THREADS]
-    total = count * head[BLOCKS]
-    first = head[BLOCK] * count
-    row = copy_on_write(head, row)
-    if head[EXHAUSTED]:
+    foreign = table(head, FOREIGN, head[SLOT] * head[THREADS] + rank, 1)[0]
+    row, part = join(head, row, foreign, 0, head[BLOCKS]), released_part(head, rank, clock)
+    if head[EXHAUSTED] or (row > 0 and parts_of(head, row)[head[BLOCK]] == part):
         return row
-    mine = head[SLOT] * count
-    row = join(head, row, table(head, FOREIGN, mine + rank, 1)[0], 0, total)
-    to = table(head, ROW, row * total + first, count)
-    known = table(head, KNOWN, (mine + rank) * count, count)
-    base = table(head, BASE, mine, count)
-    for i in range(count):
-        to[i] = max(to[i], known[i] if i != rank else clock, base[i])
+    row = copy_on_write(head, row)
+    if head[EXHAUSTED] == 0:
+        parts = parts_of(head, row)
+        parts[head[BLOCK]] = join_parts(head, parts[head[BLOCK]], part)
     return row

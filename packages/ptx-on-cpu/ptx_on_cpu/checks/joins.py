@@ -20,17 +20,22 @@ from ptx_on_cpu.checks.clocks import (
     KNOWN,
     OF_SLOT,
     PENDING,
-    ROW,
+    RELEASED,
     SLOT,
     THREADS,
     VARIABLES,
     WIDE,
     acquire,
+    clocks_of,
     copy_on_write,
     drop,
+    drop_part,
     head_of,
     inner,
     join,
+    learned,
+    new_part,
+    parts_of,
     pointer,
     release,
     table,
@@ -46,7 +51,7 @@ def begin_block(state: int, block: int, slot: int) -> None:
     count = head[THREADS]
     table(head, KNOWN, slot * count * count, count * count)[:] = 0
     table(head, ARRIVED, slot * BARRIERS * count, BARRIERS * count)[:] = 0
-    for place in (BASE, FOREIGN, PENDING, WIDE, CLOSE):
+    for place in (BASE, FOREIGN, PENDING, WIDE, CLOSE, RELEASED):
         table(head, place, slot * count, count)[:] = 0
     table(head, CLOCK, slot * count, count)[:] = 1
     table(head, OF_SLOT, slot, 1)[0] = block
@@ -68,6 +73,8 @@ def end_block(state: int) -> None:
         for i in range(len(rows)):
             drop(head, rows[i])
             rows[i] = 0
+    for i in range(head[THREADS]):
+        learned(head, i)
     rows = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS, BARRIERS)
     for i in range(BARRIERS):
         drop(head, rows[i])
@@ -87,7 +94,7 @@ def arrived(state: int, rank: int, barrier: int) -> None:
         to[i] = max(to[i], known[i])
     to[rank] = clock[rank]
     row = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS + barrier, 1)
-    row[0] = join(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, count * head[BLOCKS])
+    row[0] = join(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, head[BLOCKS])
     # From here on the thread does what it has not released.
     clock[rank] += 1
 
@@ -105,9 +112,9 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     first = slot * count
     clock = table(head, CLOCK, first, count)
     foreign = table(head, FOREIGN, first, count)
-    row, total = 0, count * head[BLOCKS]
+    row, blocks = 0, head[BLOCKS]
     for t in ranks:
-        row = join(head, row, foreign[t], 0, total)
+        row = join(head, row, foreign[t], 0, blocks)
     known = carray(pointer(head[KNOWN] + 4 * slot * count * count), (count, count), np.int32)
     # A row for the block in place of one for each thread.
     if len(ranks) == count:
@@ -122,7 +129,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
             meeting[:] = np.maximum(meeting, there)
             there[:] = 0
             rows = table(head, ARRIVED_ROW, slot * BARRIERS + barrier, 1)
-            row = join(head, row, rows[0], 0, total)
+            row = join(head, row, rows[0], 0, blocks)
             drop(head, rows[0])
             rows[0] = 0
         for t in ranks:
@@ -131,7 +138,8 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
             known[t] = meeting
     for t in ranks:
         clock[t] += 1
-        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, total)
+        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, blocks)
+        learned(head, t)
     drop(head, row)
 
 
@@ -152,13 +160,19 @@ def joined_grid(state: int) -> None:
     if head[EXHAUSTED]:
         return
     for slot in range(head[BLOCKS]):
-        clock = table(head, CLOCK, slot * count, count)
-        table(head, ROW, row * total + table(head, OF_SLOT, slot, 1)[0] * count, count)[:] = clock
+        part, clock = new_part(head), table(head, CLOCK, slot * count, count)
+        if part == 0:
+            return
+        parts_of(head, row)[table(head, OF_SLOT, slot, 1)[0]] = part
+        clocks_of(head, part)[:] = clock
         table(head, BASE, slot * count, count)[:] = clock
     clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
+    released = table(head, RELEASED, 0, total)
     for t in range(total):
-        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, total)
+        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, head[BLOCKS])
         clock[t] += 1
+        drop_part(head, released[t])
+        released[t] = 0
     drop(head, row)
 
 
@@ -231,13 +245,13 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
 def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
     """Keep the clocks that a variable released until the thread fences."""
     count = head[THREADS]
-    first, total = head[BLOCK] * count, count * head[BLOCKS]
+    block = head[BLOCK]
     pending = table(head, PENDING, head[SLOT] * count + rank, 1)
     for close in range(2):
         place = variable(head, key, head[BLOCK] + 1 if close else 0, False)
         if len(place) == 0:
             continue
         if wide or close == 1:
-            pending[0] = join(head, pending[0], place[2], 0, total)
+            pending[0] = join(head, pending[0], place[2], 0, head[BLOCKS])
         else:
-            pending[0] = join(head, pending[0], place[2], first, first + count)
+            pending[0] = join(head, pending[0], place[2], block, block + 1)

@@ -51,9 +51,9 @@ class State:
 
     At most `running` blocks are unfinished at a time.
 
-    `rows` vectors of 4·blocks·threads bytes are for blocks that synchronise with each other (0: none can),
-    `records` of 28 bytes for accesses, and `variables` for the places by which threads release. Memory is
-    touched only when it is used.
+    `rows` of 4·blocks bytes and `parts` of 4·threads are for blocks that synchronise with each other (0 rows:
+    none can), `records` of 28 bytes for accesses, and `variables` for the places by which threads release.
+    Memory is touched only when it is used.
     """
 
     def __init__(
@@ -63,14 +63,15 @@ class State:
         running: int,
         records: int = 1 << 20,
         rows: int = 64,
+        parts: int = 1 << 10,
         variables: int = 1 << 12,
     ) -> None:
         self.head = np.zeros(clocks.HEAD, np.int64)
-        total = blocks * threads
         for place, value in (
             (clocks.THREADS, threads),
             (clocks.BLOCKS, blocks),
             (clocks.ROWS, rows),
+            (clocks.PARTS, parts),
             (clocks.RECORDS, records),
             # Record 0 stands for the end of a list.
             (clocks.USED, 1),
@@ -78,8 +79,10 @@ class State:
         ):
             self.head[place] = value
         of_threads = (CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE)
+        of_threads += (clocks.RELEASED, clocks.RELEASED_AT)
         sizes = dict.fromkeys(of_threads, running * threads) | {clocks.OF_SLOT: running}
-        sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * total, clocks.HOLDERS: rows}
+        sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * blocks, clocks.HOLDERS: rows}
+        sizes |= {clocks.PART: parts * threads, clocks.PART_HOLDERS: parts}
         sizes |= {
             clocks.ARRIVED: running * BARRIERS * threads,
             clocks.ARRIVED_ROW: running * BARRIERS,

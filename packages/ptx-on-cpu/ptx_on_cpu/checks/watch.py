@@ -8,21 +8,24 @@ from ptx_on_cpu.checks.clocks import FORGOTTEN, RACE
 from ptx_on_cpu.checks.races import SHADOW, State, entry_points, shadow
 
 Array = np.ndarray[Any, Any]
-ROWS: Final = 64  # blocks that are unfinished at a time
+WATCHED_AT_ONCE: Final = 64  # blocks that are unfinished at a time, but in cooperative launches
 _CELL: Final = 4  # bytes that share a shadow
-_VECTORS: Final = 1 << 28  # numbers in the vectors of a launch; those that no thread needs take no memory
-_MOST: Final = 1 << 30  # the same, of the few vectors that a large launch has; above, it has none
+_NUMBERS: Final = 1 << 28  # of blocks in all rows, of threads in all parts; unused ones take no memory
+_VARIABLES: Final = 1 << 18  # addresses by which threads release, each with a row of what they know
 
 
 class Watch:
-    """The watch over one launch of `blocks` of `threads`, each with `shared` bytes of shared memory."""
+    """The watch over one launch of `blocks` of `threads`, each with `shared` bytes of shared memory.
 
-    def __init__(self, blocks: int, threads: int, shared: int) -> None:
-        total = blocks * threads  # each may acquire what others do not, and release more
-        vectors = min(max(ROWS, min(2 * total, _VECTORS // total)), _MOST // total)
-        self._state = State(blocks, threads, min(ROWS, blocks), rows=vectors)
+    At most `most` blocks are unfinished at a time.
+    """
+
+    def __init__(self, blocks: int, threads: int, shared: int, most: int) -> None:
+        rows, parts = min(2 * _VARIABLES, _NUMBERS // blocks), _NUMBERS // threads
+        running = min(most, blocks)
+        self._state = State(blocks, threads, running, rows=rows, parts=parts, variables=_VARIABLES)
         cells = -(-max(shared, 1) // _CELL)
-        self._shared: Array = np.zeros((min(ROWS, blocks), cells, SHADOW), np.int32)
+        self._shared: Array = np.zeros((running, cells, SHADOW), np.int32)
         self._shadows: dict[int, Array] = {}
 
     @property

@@ -60,7 +60,10 @@ def _source(kind: int, lane: int, b: int, c: int) -> int:
 
 @inner
 def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any) -> None:
-    """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results."""
+    """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results.
+
+    `races`: the address of the state of the watch for races, or None.
+    """
     if races is not None:
         joined(races, (first + members[:count]).astype(np.int32), NO_BARRIER)
     kind = np.int64(threads[first + members[0]].kind)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ptx_on_cpu.checks.watch import ROWS, Watch
+from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
@@ -22,7 +22,6 @@ from ptx_on_cpu.syntax.program import Function, Instruction
 Array = np.ndarray[Any, Any]
 Extents = tuple[int, int, int]
 
-_MOST_AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing
 _FRAMES: Final = 1 << 32  # bytes of their frames
 _WINDOW: Final = 1 << 20  # blocks that change places with each other
 _LINE: Final = 64  # bytes of a line of the cache: frames begin there
@@ -61,11 +60,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run; `all_at_once`: blocks wait for the whole grid; the rest as in `Kernel.launch`."""
+    """Settings of a run; the rest as in `Kernel.launch`.
+
+    `all_at_once`: blocks wait for the whole grid. `most`: blocks that are unfinished at a time.
+    """
 
     initialised: bool
     counted: bool
     all_at_once: bool
+    most: int
     parallel: bool
     seed: int | None
     patience: int
@@ -119,7 +122,7 @@ def _run(
 ) -> Failure | None:
     """Run the blocks at some places of the order, one after another, with memory for unfinished blocks."""
     fitting = max(1, _FRAMES // (shape.threads * shape.frame + shape.shared + _LINE))
-    rows = min(len(places), fitting, _MOST_AT_ONCE if watch is None else ROWS)
+    rows = min(len(places), fitting, settings.most)
     records = np.zeros(rows, BLOCK)
     for name, value in [*fields.items(), *(watch.fields(rows).items() if watch else ())]:
         records[name] = value

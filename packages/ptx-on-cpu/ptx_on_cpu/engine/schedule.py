@@ -199,7 +199,8 @@ def run_blocks(
 
     `blocks`, `threads`, `shared`, `shadow`: a row for each block that can be unfinished. `order`: how the
     blocks of a window change places, of as many blocks as it has.
-    `races`: the address of the state of the watch for races, or None.
+    `all_at_once`: all blocks begin before one goes on, as in a cooperative launch; `races`: the address of
+    the state of the watch for races, or None.
 
     Returns:
         Why it failed, FINE if it did not, and the row of the block that did.
