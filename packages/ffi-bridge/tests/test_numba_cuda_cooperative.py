@@ -16,7 +16,7 @@ from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 from ffi_bridge.cuda.cubin import Cubin
 from ffi_bridge.cuda.driver import cuda_driver
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
-from ptx_on_cpu import Checks
+from ptx_on_cpu import Checks, LaunchError
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -87,6 +87,20 @@ def test_a_kernel_that_synchronises_the_grid_is_refused_in_another_launch(x):
 
     with pytest.raises(KernelTypeError, match=said):
         numba_cuda_callable(launches, OUTS)(x)
+
+
+def test_a_function_in_python_launches_it_cooperatively_as_numba_does(gpu, launch):
+    @cuda.jit
+    def turns(seen, found):
+        seen[cuda.blockIdx.x] = cuda.blockIdx.x
+        cuda.cg.this_grid().sync()
+        found[cuda.blockIdx.x] = seen[(cuda.blockIdx.x + 1) % cuda.gridDim.x]
+
+    seen, found = np.zeros(500, np.int32), np.zeros(500, np.int32)
+    launch(turns, seen, found, grid=(5, 1, 1), block=(32, 1, 1))
+    assert list(found[:6]) == [1, 2, 3, 4, 0, 0]
+    with pytest.raises(LaunchError, match="a cooperative launch of 500 blocks"):
+        launch(turns, seen, found, grid=(500, 1, 1), block=(32, 1, 1))
 
 
 def test_grid_may_be_left_out_of_cooperative_launches_alone():

@@ -281,6 +281,12 @@ def test_a_kernel_that_cannot_serve_is_refused_when_traced(gpu, x, kernel, messa
         jax.make_jaxpr(f)(x)
 
 
+def test_a_kernel_that_synchronises_the_grid_is_launched_cooperatively(gpu, x):
+    f = numba_cuda_kernel(whole_grid, out(10), grid=3, block=32, cooperative=True)
+    assert f(x + 7)[0] == 7
+    assert (gpu.launches[-1].grid, gpu.launches[-1].cooperative) == ((3, 1, 1), True)
+
+
 def test_a_dtype_that_kernels_lack_is_named(gpu, x):
     f = numba_cuda_kernel(add, out(10), launch_dims=10)
     with pytest.raises(KernelTypeError, match="argument 'x' has dtype bfloat16"):

@@ -42,9 +42,9 @@ class CudaFunctions:
     launch_ex: int = 0
 
 
-# run(kernel, what is passed to it, (grid, block, bytes of shared memory), stream, parameters)
+# run(kernel, what is passed to it, (grid, block, bytes of shared memory), stream, parameters, cooperative)
 RunKernel = Callable[
-    [Cubin, Passed, tuple[tuple[int, int, int], tuple[int, int, int], int], int, Sequence[bytes]], None
+    [Cubin, Passed, tuple[tuple[int, int, int], tuple[int, int, int], int], int, Sequence[bytes], bool], None
 ]
 
 

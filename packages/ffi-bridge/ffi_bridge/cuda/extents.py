@@ -93,7 +93,8 @@ class LaunchExtents:
             raise KernelDefinitionError(
                 f"kernel '{kernel}': a cooperative launch of {count} blocks, grid {self.grid}; "
                 f"all have to run at once, and {most} do on this GPU, where {needs}: leave out grid, "
-                f"for {most} blocks that share the work by cuda.gridDim, or give smaller blocks"
+                f"for {most} blocks that share the work by cuda.gridDim, or let a block take fewer threads, "
+                "registers (max_registers of @cuda.jit) or bytes"
             )
         return self
 

@@ -78,7 +78,9 @@ class EmulatedHost:
                     pointers.append(PassedPointer(len(packed), 0, behind, i))
                 packed.append(struct.pack("<q", value.ctypes.data if word is None else word))
         passed = Passed(tuple(map(len, packed)), tuple(map(_passed, names, values)), tuple(pointers))
-        self._run(cubin, passed, (extents.grid, extents.block, extents.shared), 0, packed)
+        given = extents.grid, extents.block, extents.shared
+        # Numba, too, launches a kernel so by whether it synchronises its grid.
+        self._run(cubin, passed, given, 0, packed, cubin.synchronises_grid)
 
 
 def _kind(kernel: Any, name: str, value: Any) -> ArgumentType:
