@@ -6,6 +6,7 @@ import pytest
 
 from event_ops import poisson_input
 from event_ops.checks.packed_entries import columns_in
+from event_ops.network import Record
 from event_ops_harness.bench.fresh import ask_together
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
@@ -41,11 +42,12 @@ def test_blocks_have_the_synapses_of_the_whole(blocks):
 def lists():
     blocks = EqualBlocks(MODEL.neurons, mesh_of(1, 1))
     arguments = static.first_state(MODEL, SEED, blocks), static.connect(MODEL, SEED, blocks)
-    return static.compile_intervals(MODEL, SEED, blocks, arguments, INTERVALS)(*arguments)[1]
+    return static.compile_intervals(MODEL, SEED, blocks, arguments, INTERVALS)(*arguments)
 
 
 @pytest.mark.slow
 def test_spikes_are_those_of_plain_loops(lists):
+    _, found = lists
     n, steps = MODEL.neurons, INTERVALS * MODEL.delay_steps
     weights = np.where(np.arange(n) < MODEL.excitatory, MODEL.weight, MODEL.g * MODEL.weight)
     P, jump, onto = MODEL.propagator(), np.e / MODEL.tau_syn, weights[:, None] * counts_onto(0, n)
@@ -61,11 +63,25 @@ def test_spikes_are_those_of_plain_loops(lists):
         x[0, spikes[t]], held = MODEL.V_reset, np.where(spikes[t], 5, np.maximum(held - 1, 0))
         sent = onto[spikes[t - MODEL.delay_steps]].sum(axis=0) if t >= MODEL.delay_steps else 0
         x[2] += jump * (sent + np.asarray(outside(np.int32(t)), float))
-    found = np.asarray(lists.ids).reshape(steps, -1)
-    for row, expected in zip(found, spikes, strict=True):
+    for row, expected in zip(np.asarray(found.ids).reshape(steps, -1), spikes, strict=True):
         np.testing.assert_array_equal(row[row < n], np.flatnonzero(expected))
-    np.testing.assert_array_equal(np.asarray(lists.counts).reshape(-1), spikes.sum(axis=1))
-    assert spikes.sum() > 100 and not np.asarray(lists.lost).any()
+    np.testing.assert_array_equal(np.asarray(found.counts).reshape(-1), spikes.sum(axis=1))
+    assert spikes.sum() > 100 and not np.asarray(found.lost).any()
+
+
+def test_a_run_in_one_call_has_the_bits_of_the_blocks(lists):
+    end, found = lists
+    steps = INTERVALS * MODEL.delay_steps
+    declaration = static.declared(MODEL, SEED, Record(spikes=steps * MODEL.neurons))
+    begin = static.declared_state(declaration, MODEL, SEED)
+    assert declaration.explain(begin) == "one native call"
+    state, recording = declaration.run(begin, steps)
+    ids = np.asarray(found.ids).reshape(steps, -1)
+    expected = np.argwhere(ids < MODEL.neurons)[:, 0], ids[ids < MODEL.neurons]
+    assert expected[0].size > 100
+    np.testing.assert_array_equal(recording.spikes, expected)
+    for name, x in state.neurons.items():
+        np.testing.assert_array_equal(x, getattr(end, name), name)
 
 
 def digest_of(devices, processes):
@@ -94,6 +110,7 @@ def test_more_synapses_than_can_be_counted_are_refused():
 
 
 def test_lost_spikes_are_an_error(lists):
-    static.check_lists(lists)
+    _, found = lists
+    static.check_lists(found)
     with pytest.raises(SpikesLostError, match="7 spikes of interval 2, which has"):
-        static.check_lists(lists._replace(lost=np.array([0, 0, 7, 0, 0, 1, 0, 0])))
+        static.check_lists(found._replace(lost=np.array([0, 0, 7, 0, 0, 1, 0, 0])))

@@ -1,8 +1,8 @@
 """One time step of the network, built from the catalog's operators and from a rule of one synapse."""
 
-from collections.abc import Callable
+import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,7 @@ class State(NamedTuple):
     V_m: jax.Array  # float32 (N,), mV
     current: jax.Array  # float32 (N,), pA
     rise: jax.Array  # float32 (N,), pA/ms
-    refractory: jax.Array  # int32 (N,), steps left
+    refractory: jax.Array  # float32 (N,), ms left
     arriving: jax.Array  # float32 (delay, N), pA, a ring: what neurons were sent in the last steps
     fired: jax.Array  # uint32 (delay, words), a ring: who sent it, a bit for each neuron
     x_pre: jax.Array  # float32 (N,), the trace of spikes as they leave
@@ -72,29 +72,45 @@ def drawn(model: HpcBenchmark, seed: int) -> tuple[State, Synapses]:
     V_m = first_potentials(model, seed)
     current, rise, x_pre, x_post = (jnp.zeros(n, jnp.float32) for _ in range(4))
     state = State(
-        *(jnp.asarray(V_m), current, rise, jnp.zeros(n, jnp.int32)),
+        *(jnp.asarray(V_m), current, rise, jnp.zeros(n, jnp.float32)),
         *(jnp.zeros((delay, n), jnp.float32), jnp.zeros((delay, -(-n // 32)), jnp.uint32), x_pre, x_post),
         *(jnp.full(learning.targets.size, weights[0]), jnp.int32(0)),
     )
     return state, Synapses(*jax.tree.map(jnp.asarray, (rows, columns, fixed)))
 
 
-def membranes(model: HpcBenchmark) -> Callable[..., tuple[jax.Array, ...]]:
-    """Return a step of V_m, current, rise and refractory, of which it returns the new ones and the spikes."""
+def integrate(
+    V_m: Any, current: Any, rise: Any, *, arrived: Any, P_VV: Any, P_VI: Any, P_Vr: Any, P_II: Any, P_Ir: Any,
+    P_rr: Any, jump: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Move one neuron by its propagator, and add the weights that arrived, in pA, to the rise."""
+    V_m = P_VV * V_m + P_VI * current + P_Vr * rise
+    return V_m, P_II * current + P_Ir * rise, P_rr * rise + jump * arrived
+
+
+NEURON: Final = event_ops.neuron_step(
+    integrate,
+    threshold=lambda V_m, current, rise, *, V_th: V_m - V_th,
+    reset=lambda V_m, current, rise, *, V_reset: (V_reset, current, rise),
+    held=("V_m",),
+)
+
+
+def neuron_parameters(model: HpcBenchmark) -> dict[str, Any]:
+    """Return what a step of NEURON takes by name, but for what arrived."""
     # P is triangular: rise drives the current, and the current V.
-    P, refractory_steps = model.propagator().astype(np.float32), round(model.t_ref / model.dt)
-
-    def move(
-        V: jax.Array, current: jax.Array, rise: jax.Array, refractory: jax.Array
-    ) -> tuple[jax.Array, ...]:
-        free = refractory == 0
-        V = jnp.where(free, P[0, 0] * V + P[0, 1] * current + P[0, 2] * rise, V)
-        current, rise = P[1, 1] * current + P[1, 2] * rise, P[2, 2] * rise
-        spikes = free & (model.V_th <= V)
-        refractory = jnp.where(spikes, refractory_steps, jnp.maximum(refractory - 1, 0))
-        return jnp.where(spikes, model.V_reset, V), current, rise, refractory, spikes
-
-    return move
+    P, same = model.propagator(), {name: getattr(model, name) for name in ("V_reset", "t_ref", "dt")}
+    names = {
+        "P_VV": P[0, 0],
+        "P_VI": P[0, 1],
+        "P_Vr": P[0, 2],
+        "P_II": P[1, 1],
+        "P_Ir": P[1, 2],
+        "P_rr": P[2, 2],
+    }
+    # It spikes where V > V_th, and NEST where V >= V_th.
+    above = {"V_th": np.nextafter(np.float32(model.V_th), np.float32(-np.inf))}
+    return same | names | above | {"jump": math.e / model.tau_syn}
 
 
 def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | None = None) -> Step:
@@ -105,7 +121,7 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
     """
     n, dt = model.neurons, model.dt
     decay_pre, decay_post = (np.float32(np.exp(-dt / tau)) for tau in (model.tau_plus, model.tau_minus))
-    jump, move = np.float32(np.e / model.tau_syn), membranes(model)
+    move = partial(NEURON, **neuron_parameters(model), backend=backend)
     everywhere = {"shape": (n, n), "backend": backend}
     arrivals = partial(event_ops.csr_event_arrivals, slot=0, **everywhere)
     drive = {"mean": model.rate_outside * dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
@@ -122,17 +138,15 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
         x_pre, x_post = state.x_pre * decay_pre, state.x_post * decay_post
         gain = {"x_pre": x_pre, "rate": lam, "mu": mu}
         w = plasticity.on_post(potentiate, state.w, *synapses.columns, back, **gain, **everywhere)
-        V_m, current, rise, refractory, spikes = move(*state[:4])
+        *membrane, spikes = move(*state[:4], arrived=outside(step=state.t, initial=arrived))
         loss = {"x_post": x_post, "rate": lam * model.alpha}
         w = plasticity.on_pre(depress, w, *synapses.rows, spikes, **loss, **everywhere)
         now, sent = spikes[None], jnp.zeros(n, jnp.float32)
         for wires in ((w, *synapses.rows), *synapses.fixed):
             sent = arrivals(now, *wires, initial=sent)
-        rise = rise + jump * outside(step=state.t, initial=arrived)
         x_pre, x_post = x_pre + spikes.astype(x_pre.dtype), x_post + back.astype(x_post.dtype)
         # The slot that was read above is free: it comes up again after the delay.
         arriving, fired = arriving.at[slot].set(sent), fired.at[slot].set(pack(spikes))
-        membrane = V_m, current, rise, refractory
         return State(*membrane, arriving, fired, x_pre, x_post, w, state.t + 1), Spikes(*compact(spikes))
 
     return step

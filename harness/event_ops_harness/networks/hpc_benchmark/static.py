@@ -15,8 +15,9 @@ import scipy.sparse
 from jax.sharding import PartitionSpec as P
 
 import event_ops
+from event_ops import network
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
-from event_ops_harness.networks.hpc_benchmark.network import first_potentials, membranes
+from event_ops_harness.networks.hpc_benchmark.network import NEURON, first_potentials, neuron_parameters
 from event_ops_harness.networks.shared.blocks import AXIS, EqualBlocks, placed
 from event_ops_harness.networks.shared.processes import DevicesError
 from event_ops_harness.networks.shared.simulation import SpikesLostError
@@ -28,7 +29,7 @@ class State(NamedTuple):
     V_m: jax.Array  # float32 (neurons of all blocks,), mV
     current: jax.Array  # float32 (neurons of all blocks,), pA
     rise: jax.Array  # float32 (neurons of all blocks,), pA/ms
-    refractory: jax.Array  # int32 (neurons of all blocks,), steps left
+    refractory: jax.Array  # float32 (neurons of all blocks,), ms left
     travelling: jax.Array  # int32 (delay, capacity), who spiked in each of the last steps
     t: jax.Array  # int32 0-d, steps done
 
@@ -94,9 +95,14 @@ def connect(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> Synapses:
         )
     drawn = [synapses_onto(model, seed, k * blocks.size, blocks.size) for k in blocks.here]
     entries, indptr = map(blocks.stacked, zip(*drawn, strict=True))
-    scale = np.full(model.neurons, model.weight, np.float32)
-    scale[model.excitatory :] *= model.g
-    return Synapses(entries, indptr, placed(scale, blocks.mesh, P()))
+    return Synapses(entries, indptr, placed(weights_of(model), blocks.mesh, P()))
+
+
+def weights_of(model: HpcBenchmark) -> np.ndarray:
+    """Return (N,), float32, in pA, the weight of the synapses of each source."""
+    weights = np.full(model.neurons, model.weight, np.float32)
+    weights[model.excitatory :] *= model.g
+    return weights
 
 
 def first_state(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> State:
@@ -104,7 +110,7 @@ def first_state(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> State:
     V_m = np.pad(first_potentials(model, seed), (0, blocks.idle), constant_values=-np.inf)
     zeros, lists = np.zeros_like(V_m), (model.delay_steps, capacity_of(model.neurons))
     nobody = np.full(lists, model.neurons, np.int32)
-    arrays = V_m, zeros, zeros, zeros.astype(np.int32), nobody, np.int32(0)
+    arrays = V_m, zeros, zeros, zeros, nobody, np.int32(0)
     return State._make(placed(x, blocks.mesh, spec) for x, spec in zip(arrays, STATE, strict=True))
 
 
@@ -112,23 +118,23 @@ def interval_of(
     model: HpcBenchmark, seed: int, blocks: EqualBlocks, backend: str | None = None
 ) -> Callable[[State, Synapses], tuple[State, Lists]]:
     """Return `delay` steps of one block, and then the exchange."""
-    n, size, move, jump = model.neurons, blocks.size, membranes(model), np.float32(np.e / model.tau_syn)
+    n, size = model.neurons, blocks.size
+    move = partial(NEURON, **neuron_parameters(model), backend=backend)
     arrivals = partial(
         event_ops.compact_event_arrivals, shape=(n, size), encoding="ids", slot=0, backend=backend
     )
     drive = {"mean": model.rate_outside * model.dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
-    outside = partial(event_ops.poisson_input, **drive, backend=backend)
+    outside = partial(event_ops.poisson_input, **drive, initial=np.zeros(size, np.float32), backend=backend)
     compact = partial(event_ops.spike_compact, capacity=capacity_of(size), backend=backend)
     rooms = {"neurons": n, "message": capacity_of(size), "capacity": capacity_of(n)}
 
     def interval(state: State, synapses: Synapses) -> tuple[State, Lists]:
         def step(carry: Any, sent: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
             *membrane, t = carry
-            arrived = arrivals(sent[None], *synapses)
-            V_m, current, rise, refractory, spikes = move(*membrane)
             # By the number of the block's first neuron the input is that of one device.
-            rise = rise + jump * outside(step=t, initial=arrived, first=blocks.first)
-            return (V_m, current, rise, refractory, t + 1), compact(spikes)
+            arrived = arrivals(sent[None], *synapses, initial=outside(step=t, first=blocks.first))
+            *membrane, spikes = move(*membrane, arrived=arrived)
+            return (*membrane, t + 1), compact(spikes)
 
         carry = (*state[:4], state.t)
         (*membrane, t), (ids, counts) = jax.lax.scan(step, carry, state.travelling)
@@ -152,6 +158,25 @@ def compile_intervals(
     # Lists are the same on all devices, which JAX cannot know of an all-gather's result.
     everywhere = jax.shard_map(run, mesh=blocks.mesh, **specs, check_vma=False)
     return jax.jit(everywhere, donate_argnums=0).lower(*arguments).compile()
+
+
+def declared(model: HpcBenchmark, seed: int, record: network.Record | None = None) -> network.Network:
+    """Return the network on one device as a declaration, whose run is one call."""
+    n, (entries, indptr) = model.neurons, synapses_onto(model, seed, 0, model.neurons)
+    A = event_ops.CompactCSR(entries, indptr, weights_of(model), shape=(n, n))
+    outside = network.PoissonInput(
+        "arrived", weight=np.float32(model.weight), mean=model.rate_outside * model.dt * 1e-3
+    )
+    projection = network.Projection(A, "arrived", delay=model.delay_steps)
+    return network.Network(
+        network.Population(n, NEURON, **neuron_parameters(model)), [projection], [outside], record
+    )
+
+
+def declared_state(declaration: network.Network, model: HpcBenchmark, seed: int) -> network.State:
+    """Return the first state of the declared network."""
+    V_m = first_potentials(model, seed)
+    return declaration.state({"V_m": V_m, "current": 0.0, "rise": 0.0, "refractory": 0.0}, seed=seed)
 
 
 def check_lists(lists: Lists) -> None:
