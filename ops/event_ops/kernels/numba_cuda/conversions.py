@@ -1,17 +1,16 @@
-"""CSR to CSC on a GPU, where XLA sorts; CSR to dense by a few threads for each row."""
+"""CSR to CSC on a GPU by a radix sort; CSR to dense by a few threads for each row."""
 
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import jax
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.access import at, place, row_of_entry, search_range
+from event_ops.kernels.numba_cuda.access import at, place, row_of_entry, search_range, upper_bound
+from event_ops.kernels.numba_cuda.radix_sort import sort_by_column
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear, lanes_for
-from event_ops.kernels.reference.conversions import sorted_by_column
 from ffi_bridge import numba_cuda_callable
 
 ENTRIES = 8 * BLOCK  # of a block, which looks up their rows
@@ -30,17 +29,28 @@ def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any) -> N
         column[k] = j if i >= 0 and j >= 0 else columns
 
 
-# A radix sort in Numba took an H100 1.9 times as long as Warp's form, which leaves the sort to XLA, too.
+@cuda.jit
+def find_starts(column: Any, csc_indptr: Any) -> None:
+    """csc_indptr[j] = how many of the sorted columns are less than j."""
+    j = cuda.grid(1)
+    if j < csc_indptr.size:
+        csc_indptr[j] = upper_bound(column, j - 1, 0, column.size)
+
+
 def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays; XLA sorts the entries by column."""
-    columns, size = shape[1], outs[0].shape
-    kind = np.int32 if max(shape) <= np.iinfo(np.int32).max else np.int64
+    """Return the function of arrays; the entries are sorted by column."""
+    columns, (size,) = shape[1], outs[0].shape
+    kind = np.int32 if max(*shape, size) <= np.iinfo(np.int32).max else np.int64
 
-    def launch(indices: Any, indptr: Any, row: Any, column: Any, stream: Any) -> None:
-        look_up[blocks_of(indices.size, ENTRIES), BLOCK, stream](indices, indptr, columns, row, column)
+    def tocsc(
+        indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any, stream: Any
+    ) -> None:
+        row, column = cuda.device_array(size, kind), cuda.device_array(size, kind)
+        look_up[blocks_of(size, ENTRIES), BLOCK, stream](indices, indptr, columns, row, column)
+        in_order = sort_by_column(column, row, columns, (csc_indices, permutation), stream)
+        find_starts[blocks_of(csc_indptr.size), BLOCK, stream](in_order, csc_indptr)
 
-    run = numba_cuda_callable(launch, (jax.ShapeDtypeStruct(size, kind),) * 2)
-    return lambda indices, indptr: sorted_by_column(*run(indices, indptr), columns, outs)
+    return numba_cuda_callable(tocsc, outs)
 
 
 @cuda.jit(device=True)

@@ -62,6 +62,12 @@ def lanes_where(condition: Any) -> Any:
 
 
 @cuda.jit(device=True)
+def lanes_alike(value: Any) -> Any:
+    """Return the lanes with the int32 `value` of this one, as bits of a uint32; every lane calls it."""
+    return np.uint32(cuda.match_any_sync(FULL, value))
+
+
+@cuda.jit(device=True)
 def rank_in(lanes: Any) -> Any:
     """Return how many of `lanes`, bits of a uint32, are before this one."""
     return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
