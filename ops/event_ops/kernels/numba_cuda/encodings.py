@@ -12,9 +12,10 @@ import numba
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.packed_events import make_packed_word, unpack_word
+from event_ops.kernels.numba_cuda.packed_events import HALF, make_packed_word, packed_half, unpack_half
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
+    FULL,
     WARP,
     WARPS,
     blocks_of,
@@ -28,7 +29,7 @@ MAX_PARTS = 2048  # warps: enough to use all of the memory's bandwidth, few enou
 AT_ONCE = 4  # words that a warp reads together: more would leave a GPU idle where there are few neurons
 
 total_of_warp, sum_of_block = sum_over(WARP), sum_over_team(BLOCK, 1, "i")
-packed_words, packed_word = make_packed_word(AT_ONCE), make_packed_word(WARP)
+packed_words = make_packed_word(AT_ONCE)
 
 
 @cuda.jit
@@ -84,31 +85,33 @@ def store_ids(
 
 @cuda.jit
 def pack_words(events: Any, words: Any) -> None:
-    """Write the events as bits."""
-    word, lane = cuda.grid(1), cuda.laneid
-    bits = packed_word(events, word - lane, lane)  # every thread of a warp calls it
-    if word < words.size:
-        words[word] = bits
+    """Write the events as bits; two threads have a word."""
+    thread = cuda.grid(1)
+    bits = packed_half(events, thread * HALF)
+    upper = np.uint32(cuda.shfl_down_sync(FULL, np.int32(bits), 1))  # shuffles take signed numbers only
+    if thread % 2 == 0 and thread // 2 < words.size:
+        words[np.uint64(thread // 2)] = bits | upper << np.uint32(HALF)
 
 
 @cuda.jit
 def unpack_words(words: Any, events: Any) -> None:
-    """Write the bits as events."""
-    word = cuda.grid(1)
-    bits = words[word] if word < words.size else np.uint32(0)
-    unpack_word(bits, events, word)  # every thread of a warp calls it
+    """Write the bits as events; two threads have a word."""
+    thread = cuda.grid(1)
+    if thread // 2 < words.size:
+        bits = words[np.uint64(thread // 2)] >> np.uint32(thread % 2 * HALF)
+        unpack_half(bits, events, thread * HALF)
 
 
 def pack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of flags."""
-    return numba_cuda_kernel(pack_words, outs, grid=blocks_of(outs.size), block=BLOCK)
+    return numba_cuda_kernel(pack_words, outs, grid=blocks_of(2 * outs.size), block=BLOCK)
 
 
 def unpack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of words."""
 
     def call(words: Any) -> Any:
-        return numba_cuda_kernel(unpack_words, outs, grid=blocks_of(words.size), block=BLOCK)(words)
+        return numba_cuda_kernel(unpack_words, outs, grid=blocks_of(2 * words.size), block=BLOCK)(words)
 
     return call
 

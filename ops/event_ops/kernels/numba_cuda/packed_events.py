@@ -1,4 +1,4 @@
-"""Events to bits and back: a thread has a word of 32 events, a warp has 32 words in a row."""
+"""Events to bits and back: a warp has words in a row, or a thread half of a word, by one wide access."""
 
 from functools import cache
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import is_active
-from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where
+from event_ops.kernels.numba_cuda.threads import WARP, lanes_where
+from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
 
 
 @cache
@@ -35,14 +36,42 @@ def make_packed_word(turns: int) -> Any:
     return packed_word
 
 
+HALF = elements_of(np.bool_)  # events of a word that a thread reads or writes at once
+
+
 @cuda.jit(device=True)
-def unpack_word(bits: Any, events: Any, word: Any) -> None:
-    """Write the bits of word `word` to the events from 32 * word on, as far as there are events."""
-    lane = word % WARP
-    first = (word - lane) * WARP
-    for k in range(WARP):
-        # The warp writes word k as 32 neighbours; a shuffle takes signed numbers only.
-        shared_bits = np.uint32(cuda.shfl_sync(FULL, np.int32(bits), k))
-        i = first + k * WARP + lane
-        if i < events.size:
-            events[i] = (shared_bits >> np.uint32(lane)) & np.uint32(1) != np.uint32(0)
+def packed_half(events: Any, first: Any) -> Any:
+    """Return the flags from `first` on as the lower half of a word: 0 behind the last."""
+    bits = np.uint32(0)
+    if first + HALF <= events.size and is_aligned(events):
+        flags, k = wide_load(events, first, HALF), np.uint32(0)
+        for flag in flags:
+            bits |= np.uint32(flag) << k
+            k += np.uint32(1)
+    else:
+        for i in range(first, min(first + HALF, events.size)):
+            bits |= np.uint32(events[np.uint64(i)]) << np.uint32(i - first)
+    return bits
+
+
+@cuda.jit(device=True)
+def flag_of(bits: Any, k: Any) -> Any:
+    """Return bit k of a word as a flag."""
+    return (bits >> np.uint32(k)) & np.uint32(1) != np.uint32(0)
+
+
+@cuda.jit(device=True)
+def four_flags(bits: Any, k: Any) -> Any:
+    """Return bits k to k + 3 of a word as flags."""
+    return flag_of(bits, k), flag_of(bits, k + 1), flag_of(bits, k + 2), flag_of(bits, k + 3)
+
+
+@cuda.jit(device=True)
+def unpack_half(bits: Any, events: Any, first: Any) -> None:
+    """Write the lower half of a word to the flags from `first` on, as far as there are any."""
+    if first + HALF <= events.size and is_aligned(events):
+        flags = four_flags(bits, 0) + four_flags(bits, 4) + four_flags(bits, 8) + four_flags(bits, 12)
+        wide_store(events, first, flags)
+    else:
+        for i in range(first, min(first + HALF, events.size)):
+            events[np.uint64(i)] = flag_of(bits, i - first)
