@@ -1,5 +1,7 @@
 """Cooperative launches: all blocks run at once, as many as fit, and more are refused."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,6 +65,18 @@ def test_a_grid_that_does_not_fit_is_refused_with_the_number_that_does(x):
         wrapped(grid=33)(x)
     with pytest.raises(KernelDefinitionError, match="a cooperative launch of 256 blocks"):
         wrapped(block=None, launch_dims=1 << 16)(x)
+
+
+def test_the_name_that_an_exported_program_has_tells_no_number_of_blocks(gpu, x, monkeypatch):
+    def target():
+        return re.search(r"others\.numba_cuda\.[0-9a-f]{32}", jax.jit(wrapped()).lower(x).as_text())[0]
+
+    first = target()
+    monkeypatch.setattr(gpu, "multiprocessors", 3)
+    assert target() == first
+    # Where it is read, on another GPU, a launch of this name is built by what fits there.
+    with pytest.raises(KernelDefinitionError, match="and 48 do on this GPU"):
+        wrapped(grid=49)(x)
 
 
 def test_a_block_that_does_not_fit_is_refused():

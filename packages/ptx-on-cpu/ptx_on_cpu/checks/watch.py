@@ -21,7 +21,8 @@ class Watch:
     """
 
     def __init__(self, blocks: int, threads: int, shared: int, most: int) -> None:
-        rows, parts = min(2 * _VARIABLES, _NUMBERS // blocks), _NUMBERS // threads
+        # A variable has a row; threads have some of their own.
+        rows, parts = min(2 * _VARIABLES, _NUMBERS // blocks), min(_VARIABLES, _NUMBERS // threads)
         running = min(most, blocks)
         self._state = State(blocks, threads, running, rows=rows, parts=parts, variables=_VARIABLES)
         cells = -(-max(shared, 1) // _CELL)
