@@ -95,6 +95,10 @@ def test_a_cooperative_kernel_fills_the_gpu():
     assert int(blocks[0]) > 0 == int(blocks[0]) % cuda_driver().multiprocessors
     few = wrapped_others(grid=cuda_driver().multiprocessors)
     np.testing.assert_array_equal(jax.vmap(few)(jnp.stack([v, v + 1]))[1][1], v.sum() + 99 - v)
+
+
+def test_a_cooperative_kernel_with_a_counter_for_a_barrier_fills_the_gpu():
+    v = jnp.arange(100, dtype=F32)
     by_counter = numba_cuda_kernel(
         others_by_counter,
         (out(1, dtype=jnp.int32), *OUTS),
