@@ -28,12 +28,12 @@ SEED, STEPS = 3, 600
 def test_a_run_in_one_call_has_the_bits_of_the_steps(parameters):
     model = Microcircuit(**parameters)
     # In two parts, as for two threads: the sums have the same bits.
-    wiring = network.wiring_of(recurrent_connectivity(model, SEED, parts=2), SEED)
+    synapses = recurrent_connectivity(model, SEED, parts=2)
+    wiring = network.wiring_of(synapses, SEED)
     begin, step = network.initial_state(model, SEED), network.catalog_step(model, None)
     wanted, steps = network.simulate(model, step, begin, wiring, steps=STEPS)
     assert steps.spikes > 30
 
-    synapses = recurrent_connectivity(model, SEED, parts=1)
     declaration = declared(model, synapses, Record(spikes=steps.spikes))
     begin = first_state(declaration, model, SEED)
     assert declaration.explain(begin) == "one native call"
@@ -45,16 +45,14 @@ def test_a_run_in_one_call_has_the_bits_of_the_steps(parameters):
 
 def test_synapses_are_neither_copied_nor_sorted():
     model = Microcircuit(N_scaling=0.002, K_scaling=0.05)
-    synapses = recurrent_connectivity(model, SEED, parts=1)
+    synapses = recurrent_connectivity(model, SEED)
     (projection,) = declared(model, synapses).projections
     assert projection.min_delay == 1
     if jax.default_backend() == "cpu":
         assert projection.A.entries.unsafe_buffer_pointer() == synapses.entries.ctypes.data
 
 
-def test_synapses_in_several_parts_and_those_that_are_not_stored_are_refused():
+def test_synapses_that_are_not_stored_are_refused():
     model = Microcircuit(N_scaling=0.002, K_scaling=0.05)
-    with pytest.raises(ValueError, match=r"indptr has shape \(2,"):
-        declared(model, recurrent_connectivity(model, SEED, parts=2))
     with pytest.raises(ModelError, match="drawn anew"):
         declared(model, recurrent_drawing(model, SEED))

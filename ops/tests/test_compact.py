@@ -149,6 +149,31 @@ def test_a_bound_that_cannot_be_kept_is_refused_and_the_one_that_is_advised_is_k
             A.compact(rtol=rtol / 2)
 
 
+@pytest.mark.parametrize("parts", [2, 3])
+def test_words_in_equal_parts_are_the_whole(parts):
+    A = matrix(normal).compact(rtol=1e-3)
+    rows, columns = A.shape
+    ids, width = np.asarray(A.tocsr().indices), -(-columns // parts)
+    part = ids // width
+    each_row = np.repeat(np.arange(rows), np.diff(A.indptr))
+    order = np.argsort(part * rows + each_row, kind="stable")
+    counts = np.bincount((part * rows + each_row), minlength=parts * rows)
+    ends = np.append(0, np.cumsum(counts))
+    indptr = np.stack([ends[k * rows :][: rows + 1] for k in range(parts)])
+    words = (np.asarray(A.entries) - (part * width).astype(np.uint32))[order]
+    B = CompactCSR(words, indptr, A.scale, A.error, shape=A.shape)
+    rng = np.random.default_rng(3)
+    x, z = rng.random(columns).astype("f"), rng.random(rows) < 0.5
+    for M, expected in ((B, A), (B.with_scale(2 * A.scale), A.with_scale(2 * A.scale))):
+        np.testing.assert_array_equal(M.todense(), expected.todense())
+        np.testing.assert_allclose(M @ x, expected @ x, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(Events(z) @ M, Events(z) @ expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(M.T @ Events(z), expected.T @ Events(z), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(B.plan() @ Events(x > 0.5), A @ Events(x > 0.5), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=rf"indptr has shape \({parts}, .*\); expected \({rows + 1},\)"):
+        compact_matvec(words, indptr, A.scale, x, shape=A.shape)
+
+
 ONE = {"indices": np.array([0]), "indptr": np.array([0, 1]), "shape": (1, 3)}
 REFUSED = {
     "integers": (lambda: CSR(np.ones(1, int), **ONE).compact(), TypeError, "data has dtype int32.*cast"),

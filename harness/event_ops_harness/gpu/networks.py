@@ -86,7 +86,7 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     """Build the microcircuit once, and time it."""
     model = Microcircuit(N_scaling=scale, K_scaling=scale)
     started = time.perf_counter()
-    connectivity = recurrent_connectivity(model, SEED, parts=1)
+    connectivity = recurrent_connectivity(model, SEED)
     built = time.perf_counter() - started
     wiring = jax.block_until_ready(microcircuit.wiring_of(connectivity, SEED))
     name, steps = f"microcircuit {scale:g}", model.steps(seconds)

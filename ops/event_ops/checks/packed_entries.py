@@ -61,12 +61,22 @@ def scale_of(scale: Any, dtype: Any) -> jax.Array:
     return as_input(scale, "scale")
 
 
-def check_words(entries: jax.Array, indptr: jax.Array, scale: jax.Array, shape: tuple[int, int]) -> None:
-    """Raise unless the arrays can be a matrix of `shape` in words, as far as shapes and dtypes tell."""
+def check_words(
+    entries: jax.Array,
+    indptr: jax.Array,
+    scale: jax.Array,
+    shape: tuple[int, int],
+    *,
+    wide_parts: bool = False,
+) -> None:
+    """Raise unless the arrays can be a matrix of `shape` in words, as far as shapes and dtypes tell.
+
+    Narrow words may be in parts, and those of 32 bits with `wide_parts`.
+    """
     _check_arrays(entries, indptr, scale, shape)
     rows, columns = shape
     why, parts = f"one more than the {rows} rows of shape={shape}", 1
-    if are_narrow(entries) and indptr.ndim == 2 and indptr.shape[0]:
+    if (are_narrow(entries) or wide_parts) and indptr.ndim == 2 and indptr.shape[0]:
         parts = indptr.shape[0]
         check_shape("indptr", indptr, (parts, rows + 1), why=f"for each of {parts} parts {why}")
     else:

@@ -50,14 +50,15 @@ class CompactCSR(Readable):
     `CSR.compact` makes one. A word of 32 bits holds the column in its low bits, and above it a signed code,
     as `compact_matvec` says; one of 16 bits holds a column alone, and its code is 1. A pytree, an argument or
     a result of any transformed function: entries, indptr, scale and error are leaves. `A @ v`, `v @ A`, and
-    the same with `Events`, read the words as they are; a product with a dense matrix first writes out weights
-    and columns, 8 bytes an entry. Differentiable in scale and in operands. Codes do not change: weights that
-    learn are those of a `CSR`.
+    the same with `Events`, read the words as they are; a product with a dense matrix, or of 32-bit words in
+    parts, first writes out weights and columns, 8 bytes an entry. Differentiable in scale and in operands.
+    Codes do not change: weights that learn are those of a `CSR`.
 
     Args:
         entries: (nse,), uint32 or uint16, the words.
-        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]. Of uint16
-            also (parts, rows + 1), for equal parts of the columns, of which none has more than 65,536.
+        indptr: (rows + 1,), non-decreasing: row i is the words from indptr[i] up to indptr[i + 1]. Or
+            (parts, rows + 1), for equal parts of the columns, which words count from the first of their part;
+            of uint16 no part has more than 65,536.
         scale: (), of all weights, or (rows,), one for each row; float32 or float64.
         error: the largest relative error of a weight, where it was made from others.
         shape: (rows, columns), static.
@@ -89,7 +90,7 @@ class CompactCSR(Readable):
     ) -> None:
         entries, indptr = as_array(entries, "entries"), as_array(indptr, "indptr")
         scale, size = as_array(scale_of(scale, float)), matrix_shape(shape)
-        check_words(entries, indptr, scale, size)
+        check_words(entries, indptr, scale, size, wide_parts=True)
         vars(self).update(entries=entries, indptr=indptr, scale=scale, error=jnp.asarray(error, jnp.float32))
         vars(self).update(by_column=None, stored_shape=size, transposed=False)
 
@@ -125,7 +126,7 @@ class CompactCSR(Readable):
     def with_scale(self, scale: ArrayLike) -> Self:
         """Return the matrix with another scale, a number for all weights or (rows,), as it is stored."""
         new_scale = as_array(scale_of(scale, self.dtype))
-        check_words(self.entries, self.indptr, new_scale, self.stored_shape)
+        check_words(self.entries, self.indptr, new_scale, self.stored_shape, wide_parts=True)
         return self._changed(scale=new_scale)
 
     def plan(self) -> Self:
@@ -169,7 +170,13 @@ class CompactCSR(Readable):
         A = FORMATS["event_ops.CSR"](data, wide, indptr, shape=self.stored_shape, validate=False)
         return A.T.tocsr() if self.transposed else A
 
+    @property
+    def _has_wide_parts(self) -> bool:
+        return self.indptr.ndim > 1 and not are_narrow(self.entries)
+
     def _times_array(self, x: jax.Array) -> jax.Array:
+        if self._has_wide_parts:
+            return self.tocsr()._times_array(x)
         scale, x = products.promoted(self.scale, x)
         static: dict[str, Any] = {"shape": self.stored_shape, "transpose": self.transposed}
         if x.ndim == 1:
@@ -177,6 +184,8 @@ class CompactCSR(Readable):
         return csr_matmat(*self._changed(scale=scale)._as_csr(), x, **static)
 
     def _times_events(self, events: Events) -> jax.Array:
+        if self._has_wide_parts and (self.by_column is None or self.transposed):
+            return self.tocsr()._times_events(events)
         x, encoding = events.values, events.encoding
         if x.ndim == 2:
             return products.one_by_one(self, x, encoding)

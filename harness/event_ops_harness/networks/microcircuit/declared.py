@@ -21,7 +21,7 @@ from event_ops_harness.networks.microcircuit.rows import SLOTS
 
 
 def declared(model: Microcircuit, synapses: Synapses | Drawing, record: Record | None = None) -> Network:
-    """Return the network of these synapses, which are in one part; NumPy arrays share their memory with it.
+    """Return the network of these synapses; NumPy arrays share their memory with it.
 
     Raises ModelError for synapses that are not stored.
     """
@@ -29,7 +29,7 @@ def declared(model: Microcircuit, synapses: Synapses | Drawing, record: Record |
         raise ModelError("synapses that are drawn anew have no run in one call; store them, or run steps")
     entries, indptr, scale = jax.tree.map(jax.device_put, synapses)
     shape = model.neurons * SLOTS, model.neurons
-    A = CompactCSR(entries, indptr[0] if len(indptr) == 1 else indptr, scale, shape=shape)
+    A = CompactCSR(entries, indptr, scale, shape=shape)
     neurons = Population(
         model.neurons, lif_expsyn_step, I_e=constant_current(model), **neuron_parameters(model)
     )

@@ -85,9 +85,7 @@ def build_microcircuit(
     leave_a_processor()
     start = time.perf_counter()
     model, seed = Microcircuit(**request["model"]), request["seed"]
-    # A run in one call has one thread; steps have all, a part for each.
-    synapses = recurrent_connectivity(model, seed, parts=1 if request.get("one_call") else None)
-    wiring = microcircuit.wiring_of(synapses, seed)
+    wiring = microcircuit.wiring_of(recurrent_connectivity(model, seed), seed)
     seconds = time.perf_counter() - start
     return model, wiring, microcircuit.initial_state(model, seed), seconds
 

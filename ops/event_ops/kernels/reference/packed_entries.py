@@ -56,7 +56,7 @@ def in_rows(words: Any, indptr: Any, shape: tuple[int, int]) -> InRows:
     )
     order = jnp.argsort(row, stable=True)
     ends = jnp.searchsorted(row[order], jnp.arange(rows + 1, dtype=row.dtype)).astype(indptr.dtype)
-    return InRows(codes, ids.astype(within.dtype)[order], ends)
+    return InRows(codes[order], ids.astype(within.dtype)[order], ends)
 
 
 def scaled(scale: jax.Array, x: jax.Array) -> jax.Array:
