@@ -13,8 +13,8 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.checks.contracts import MAX_MEAN
 from event_ops.kernels.numba_cpu.access import at, hoist
-from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.packed_events import FLAGS, append_bits, bits_at, trailing_zeros
 from event_ops.kernels.numba_cpu.philox import write_bits
 from event_ops.kernels.numba_cpu.random_numbers import chosen, outcome, place_of, poisson_word, rest_number
 from event_ops.kernels.reference import poisson
@@ -38,6 +38,7 @@ _REST: Final = float(poisson.REST)
 _COUNTERS: Final = 32  # that are worked on at a time: with more, processors run out of registers
 _ROOM: Final = 2048  # neurons: their bits and numbers stay in the nearest cache
 _AT_ONCE: Final = _ROOM - poisson.SHARE_OF_BYTES  # for the first of them is anywhere in a counter
+_LAST_FLAG: Final = np.uint64(1 << 63)  # keeps a word without flags from being 0
 _GROUP: Final = 256  # neurons that compare bytes with limits if all of them have the same table
 
 
@@ -71,7 +72,8 @@ def compare(
         c, d = limit(tables, place + np.uint32(2)), limit(tables, place + np.uint32(3))
         for k in range(begin, end):
             byte = drawn[skipped + k]
-            numbers[k] += (byte >= a) + (byte >= b) + (byte >= c) + (byte >= d)
+            numbers[k] += np.uint8(byte >= a) + np.uint8(byte >= b)
+            numbers[k] += np.uint8(byte >= c) + np.uint8(byte >= d)
         place = np.uint32(place + np.uint32(4))
 
 
@@ -98,15 +100,34 @@ def are_equal(values: Any, begin: Any, end: Any) -> Any:
 
 
 @njit
+def list_open(is_open: Any, count: Any, ids: Any) -> Any:
+    """Write which of the first `count` neurons are open into `ids`; return how many are.
+
+    Of 64 about one is open, or none, or two, which no processor predicts: so two turns without a branch come
+    first, whose ids count only where a flag is set.
+    """
+    for k in range(count, np.uintp(_ROOM)):
+        is_open[k] = False
+    found = np.uintp(0)
+    for begin in range(np.uintp(0), count, FLAGS):
+        word = bits_at(is_open, begin)
+        for _ in range(2):
+            ids[found] = begin + trailing_zeros(word | _LAST_FLAG)
+            found += np.uintp(word != np.uint64(0))
+            word &= word - np.uint64(1)
+        found = append_bits(word, begin, ids, found)
+    return found
+
+
+@njit
 def draw(
     weight: Any, seed: Any, step: Any, first: Any, tables: Any, which: Any, y: Any, low: Any, high: Any
 ) -> None:
     """Draw for the neurons from first + `low` up to first + `high`."""
     weights, key, time, neuron = hoist(weight), hoist(seed), hoist(step), np.uintp(hoist(first))
     bits = np.empty(_ROOM // poisson.SHARE_OF_BYTES, np.uint64)
-    drawn, numbers = bits.view(np.uint8), np.empty(_AT_ONCE, np.uint8)
-    is_open, ids = np.empty(_AT_ONCE, np.bool_), np.empty(_AT_ONCE, np.uint32)
-    words = np.empty_like(ids)
+    drawn, numbers, is_open = bits.view(np.uint8), np.empty(_ROOM, np.uint8), np.empty(_ROOM, np.bool_)
+    ids, words = np.empty(_ROOM, np.uint32), np.empty(_ROOM, np.uint32)
     for start in range(np.uintp(low), np.uintp(high), np.uintp(_AT_ONCE)):
         count = min(np.uintp(_AT_ONCE), np.uintp(high) - start)
         skipped = draw_bits(neuron + start, _SHARE_OF_BYTES, 0, time, key, bits)
@@ -117,7 +138,7 @@ def draw(
                 compare(tables, table, drawn, skipped, begin, end, numbers, is_open)
             else:
                 look_up(tables, which, start, drawn, skipped, begin, end, numbers, is_open)
-        found = np.uintp(active_ids(is_open[:count], ids))
+        found = list_open(is_open, count, ids)
         for position in range(found):
             words[position] = poisson_word(neuron + start + ids[position], 1, time, key)
         for position in range(found):
