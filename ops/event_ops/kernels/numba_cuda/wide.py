@@ -11,6 +11,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 BYTES: Final = 16  # of the widest load
+MOST: Final = 4  # elements that one instruction loads: more, which are bytes, go as words
+_WORD: Final = cgutils.int32_t
 
 
 def elements_of(dtype: Any) -> int:
@@ -28,7 +30,7 @@ def wide_load(typing: Any, array: Any, i: Any, width: Any) -> Any:
         address, alignment = _address(context, builder, signature, arguments, elements)
         whole = builder.load(address, align=alignment)
         # Bools are bytes in memory and bits in registers: the model converts.
-        lanes = [builder.extract_element(whole, _lane(k)) for k in range(elements.count)]
+        lanes = [_element(builder, whole, k, elements.count) for k in range(elements.count)]
         return context.make_tuple(builder, elements, [model.from_data(builder, x) for x in lanes])
 
     return elements(array, i, width), emit
@@ -42,10 +44,14 @@ def wide_store(typing: Any, array: Any, i: Any, values: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         model = context.data_model_manager[array.dtype]
         address, alignment = _address(context, builder, signature, arguments, elements)
-        whole = address.type.pointee(None)
+        whole, of_word = address.type.pointee(None), elements.count // address.type.pointee.count
+        value: Any = None
         for k, x in enumerate(cgutils.unpack_tuple(builder, arguments[2])):
-            value = context.cast(builder, x, signature.args[2][k], array.dtype)
-            whole = builder.insert_element(whole, model.as_data(builder, value), _lane(k))
+            number = model.as_data(builder, context.cast(builder, x, signature.args[2][k], array.dtype))
+            if of_word > 1:
+                number = builder.shl(builder.zext(number, _WORD), _WORD(k % of_word * number.type.width))
+            value = builder.or_(value, number) if k % of_word else number
+            whole = builder.insert_element(whole, value, _WORD(k // of_word))
         builder.store(whole, address, align=alignment)
         return context.get_dummy_value()
 
@@ -69,10 +75,18 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any, element
     array = signature.args[0]
     data = context.make_array(array)(context, builder, arguments[0]).data
     start = context.cast(builder, arguments[1], signature.args[1], types.intp)
-    vector = cgutils.ir.VectorType(data.type.pointee, elements.count)
     size = elements.count * context.get_abi_sizeof(data.type.pointee)
+    vector = cgutils.ir.VectorType(data.type.pointee, elements.count)
+    if elements.count > MOST:
+        vector = cgutils.ir.VectorType(_WORD, size // 4)
     return builder.bitcast(builder.gep(data, [start]), vector.as_pointer()), min(size, BYTES)
 
 
-def _lane(k: int) -> Any:
-    return cgutils.int32_t(k)
+def _element(builder: Any, whole: Any, k: int, count: int) -> Any:
+    """Return element k of `count`: part of a word where a vector of words has them."""
+    of_word = count // whole.type.count
+    lane = builder.extract_element(whole, _WORD(k // of_word))
+    if of_word == 1:
+        return lane
+    byte = cgutils.ir.IntType(32 // of_word)
+    return builder.trunc(builder.lshr(lane, _WORD(k % of_word * byte.width)), byte)
