@@ -137,7 +137,7 @@ class Network:
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        if backend == "numba_cpu" and (reason := lacks(self, state)):
+        if backend in ("numba_cpu", "numba_cuda") and (reason := lacks(self, state)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         leaves, tree = jax.tree.flatten((self, state))
         outs = self._outs(state, count)
@@ -181,3 +181,4 @@ kernel = XLACustomKernel("network_run")
 kernel.def_tags("network")
 kernel.def_reference("event_ops.network.reference:build")
 kernel.def_numba_kernel("event_ops.network.numba_cpu:build")
+kernel.def_numba_cuda_kernel("event_ops.network.numba_cuda:build")

@@ -45,15 +45,21 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     divided = divided_step(neuron, NUMBA_CUDA, outputs, drawn)
     body = [*divided.shared_lines(NUMBA_CUDA), *_lines_of_thread(divided, width_of(neuron, noise))]
     names = {"cuda": cuda, "math": math, "np": np, **random_functions.numbers, **_WIDE, **tables_of(neuron)}
-    # Inlined, a step is the same arithmetic wherever it is called.
-    taken = [*divided.loads, *_shared_names(divided)]
-    after = f"return {tuple_of([x for _, x in divided.writes])}"
-    lines = [*body_lines(NUMBA_CUDA, (), divided.of_neuron, ()), after]
-    step = cuda.jit(device=True, forceinline=True)(defined("step", taken, lines, **names))
+    step = step_of(neuron, divided)
     return cuda.jit(defined("neuron_step", [*arrays, *words, *outputs], body, step=step, **names))
 
 
-def _shared_names(divided: DividedStep) -> list[str]:
+def step_of(neuron: Traced, divided: DividedStep) -> Any:
+    """Return the device function of a step: of what it loads, then of what all neurons share."""
+    taken = [*divided.loads, *shared_names(divided)]
+    after = f"return {tuple_of([x for _, x in divided.writes])}"
+    lines = [*body_lines(NUMBA_CUDA, (), divided.of_neuron, ()), after]
+    names = {"cuda": cuda, "math": math, "np": np, **tables_of(neuron)}
+    # Inlined, a step is the same arithmetic wherever it is called.
+    return cuda.jit(device=True, forceinline=True)(defined("step", taken, lines, **names))
+
+
+def shared_names(divided: DividedStep) -> list[str]:
     """Return the names of the numbers that all neurons share."""
     results = (x.results if isinstance(x, Loop) else (x.result,) for x in divided.shared)
     return [*divided.once, *(name for each in results for name in each)]
@@ -64,7 +70,7 @@ def _lines_of_thread(divided: DividedStep, width: int) -> list[str]:
 
     The last thread may have fewer, and arrays may begin anywhere: then it steps one after the other.
     """
-    shared = _shared_names(divided)
+    shared = shared_names(divided)
     news = [place for place, _ in divided.writes]
     single = [
         f"after = step({', '.join([*divided.loads.values(), *shared])})",

@@ -1,0 +1,444 @@
+"""A run of a network as one persistent CUDA kernel: its blocks stay, and wait for each other in every step.
+
+A turn of the loop delivers the spikes of the turn before, and steps the neurons: at once where no spike can
+arrive within its turn, with a barrier between else. What arrives is summed in a ring of times, at which it
+is read: behind the step for variables, one later for states, so that their step moves the potential by the
+current of the step before, as NEST's does.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numba
+import numpy as np
+from numba import cuda
+
+from event_ops.checks.packed_entries import are_narrow
+from event_ops.codegen.emit import array_names, body_lines, defined, filled, tables_of, tuple_of
+from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda.access import at, upper_bound
+from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
+from event_ops.kernels.numba_cuda.random_numbers import random_functions
+from event_ops.kernels.numba_cuda.threads import WARP, lanes_where
+from event_ops.kernels.numba_cuda.wide import wide_load
+from event_ops.network import cuda_loops as loops
+from event_ops.network import reference
+from event_ops.network.layout import Layout
+from event_ops.network.numba_cpu import changed, outputs
+from event_ops.network.plan import NoNativeRunError, Plan, Sums, plan_of
+from event_ops.network.projections import Projection
+from event_ops.network.states import State
+from event_ops.neurons.emit import divided_step
+from event_ops.neurons.numba_cuda import shared_names, step_of
+from ffi_bridge import numba_cuda_kernel
+from ffi_bridge.cuda.driver import CudaDriver, cuda_driver
+
+_KEPT: Final = 1024  # plans
+_MOST_STEPS: Final = 16  # of a turn
+_MULTIPROCESSORS: Final = 16  # CUdevice_attribute
+
+
+class Rows(NamedTuple):
+    """Hold the rows of a projection, or of one part of its matrix: a spike has so many items as there are.
+
+    Args:
+        sums: the place of the sums that they are added to.
+        projection: its place; source: the population that sends.
+        part: of a matrix in words, or -1 for a CSR matrix; narrow: whether words have 16 bits.
+    """
+
+    sums: int
+    projection: int
+    source: int
+    part: int
+    narrow: bool
+
+
+class Launch(NamedTuple):
+    """Hold the blocks of a run and their threads, all of which a GPU holds at once."""
+
+    blocks: int
+    threads: int
+
+
+_RUN: Final = """\
+noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
+begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int64)
+of_warp = cuda.shared.array(WARP, numba.int64)
+thread, lane, block, blocks = cuda.threadIdx.x, cuda.laneid, cuda.blockIdx.x, cuda.gridDim.x
+start, stop = np.int64(begin[0]), np.int64(begin[0]) + steps[0]
+words, slots, span = np.int64(numbers[0]), np.int64(numbers[1]), np.int64(numbers[2])
+share = -(-np.int64(places[POPULATIONS]) // blocks)
+low, high = min(block * share, places[POPULATIONS]), min((block + 1) * share, places[POPULATIONS])
+{begin}
+found, target = np.int64(0), np.int32(0)
+# The first turn delivers the spikes of the history.
+row, rows, offset, base, base_slot = np.int64(0), np.int64(numbers[3]), -np.int64(numbers[3]), start, np.int64(0)
+half, first_step, last_step, slot = np.int64(0), start, start, np.int64(0)
+for turn in range(numbers[4]):
+    {deliver}
+    {between}
+    {neurons}
+    {behind}
+    row, rows, offset = half, min(last_step, stop) - first_step, np.int64(0)
+    base, base_slot, half = first_step, slot, span - half
+    slot += last_step - first_step
+    while slot >= slots:
+        slot -= slots
+    first_step, last_step = last_step, min(last_step + span, stop + 1)
+for k in range(found + cuda.grid(1), ids.size, cuda.gridsize(1)):
+    times[k], ids[k] = -1, first[POPULATIONS]
+if cuda.grid(1) == 0:
+    num_spikes[()] = min(found, np.int64(MOST))"""
+
+_DELIVER: Final = """\
+for page in range(0, rows * words, 4 * THREADS):
+    word, age, mine = page + 4 * thread, offset, 0
+    bits0, bits1, bits2, bits3 = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+    if word < rows * words:
+        bits0, bits1, bits2, bits3 = wide_load(fired, row * words + word, 4)
+        mine = cuda.popc(bits0) + cuda.popc(bits1) + cuda.popc(bits2) + cuda.popc(bits3)
+    while word >= words:
+        word, age = word - words, age + 1
+    before, total = sum_before(np.int64(mine), of_warp)
+    for window in range(0, total, THREADS):
+        place = note_bits(bits0, WARP * word, age, before - window, noted, ages_of)
+        place = note_bits(bits1, WARP * (word + 1), age, place, noted, ages_of)
+        place = note_bits(bits2, WARP * (word + 2), age, place, noted, ages_of)
+        place = note_bits(bits3, WARP * (word + 3), age, place, noted, ages_of)
+        cuda.syncthreads()
+        number = min(total - window, THREADS)
+        place = found + window + thread
+        if turn > 0 and block == blocks - 1 and thread < number and place < ids.size:
+            times[place] = base + ages_of[thread]
+            ids[place] = id_of(noted[thread], places, first)
+        {items}
+        cuda.syncthreads()
+    if turn > 0:
+        found += total"""
+
+_ITEMS: Final = """\
+for item0 in range(0, number * ITEMS, THREADS):
+    item, entry, length = item0 + thread, np.int64(0), np.int64(0)
+    if item < number * ITEMS:
+        spike = item // ITEMS
+        kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
+        {extents}
+    before, length_of_all = sum_before(length, of_warp)
+    begins[thread], ends[thread] = entry - before, before + length
+    cuda.syncthreads()
+    piece = max(-(-length_of_all // blocks), np.int64(WARP))
+    for k in range(block * piece + thread, min((block + 1) * piece, length_of_all), THREADS):
+        item = upper_bound(ends, k, 0, THREADS)
+        entry = begins[item] + k
+        spike = (item0 + item) // ITEMS
+        kind, neuron, arrival = item0 + item - spike * ITEMS, noted[spike], base_slot + ages_of[spike]
+        {adds}"""
+
+_NEURONS: Final = """\
+for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1]), WARPS):
+    own = WARP * (word - places[P]) + lane
+    is_own, i, now = own < sizeP, np.uint64(min(own, sizeP - 1)), slot
+    {load}
+    for time in range(first_step, last_step):
+        if time > start:
+            {arrive}
+            {record}
+        if time < stop:
+            {variables}
+            after = stepP({arguments})
+            {after}
+            bits = lanes_where(is_own and spike)
+            if lane == 0:
+                fired[(half + time - first_step) * words + word] = bits
+                if time >= stop - historyP.shape[0]:
+                    historyP[time % historyP.shape[0], word - places[P]] = bits
+        now += 1
+        if now >= slots:
+            now = np.int64(0)
+    if is_own:
+        {store}"""
+
+
+@lru_cache(_KEPT)
+def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], two: bool, threads: int) -> Any:
+    """Return the kernel of a plan for blocks of so many threads; `two`: it waits twice in a turn."""
+    begin, neurons, outside = [], [], {}
+    for p in range(len(plan.populations)):
+        lines, own = _begin(plan, p)
+        begin, outside = begin + lines, outside | own
+        neurons += _neurons(plan, p)
+    wait = ["target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
+    items = filled(_ITEMS, extents=_cases(parts, _extent), adds=_cases(parts, _add(plan))) if parts else ["pass"]
+    body = filled(
+        _RUN,
+        begin=begin,
+        deliver=filled(_DELIVER, items=items),
+        between=wait if two else [],
+        neurons=neurons,
+        behind=wait,
+    )
+    outside |= {"add_word": _add_word(False), "add_narrow_word": _add_word(True)}
+    outside |= {x.__name__: x for x in (at, lanes_where, upper_bound, wide_load)}
+    outside |= {x: vars(loops)[x] for x in ("add_entry", "delay_of", "extent", "id_of", "note_bits", "wait_for_all")}
+    outside |= {"sum_before": loops.sum_before(threads // WARP), "known_poisson": random_functions.known_poisson}
+    outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
+    outside |= {"THREADS": threads, "WARP": WARP, "WARPS": threads // WARP, "ITEMS": len(parts)}
+    outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
+    old = [f"old_{name}" for name in updated(plan)]
+    function = defined("network_run", [*names, *old, *results(plan)], body, **outside)
+    return cuda.jit(launch_bounds=(threads, 1))(function)
+
+
+def _add_word(narrow: bool) -> Any:
+    words = np.empty(0, np.uint16 if narrow else np.uint32)
+    return loops.make_add_word(narrow_bits if narrow else bits_for, code_of(words))
+
+
+def updated(plan: Plan) -> list[str]:
+    """Return the names of the arrays that a run updates: states, histories, and those that it works with."""
+    rings = [f"ring{k}" for k, sums in enumerate(plan.sums) if sums.projections]
+    return [*changed(plan), "arrived", "fired", *rings]
+
+
+def results(plan: Plan) -> list[str]:
+    """Return the names of all outputs of a run."""
+    return [*updated(plan), *outputs(plan)[len(changed(plan)) :]]
+
+
+def _cases(parts: tuple[Rows, ...], line_of: Callable[[Rows], list[str]]) -> list[str]:
+    """Return lines that choose between the parts by their `kind`."""
+    if len(parts) == 1:
+        return line_of(parts[0])
+    return [
+        line
+        for kind, part in enumerate(parts)
+        for line in [f"{'elif' if kind else 'if'} kind == {kind}:", *(f"    {x}" for x in line_of(part))]
+    ]
+
+
+def _extent(part: Rows) -> list[str]:
+    q, s = part.projection, part.source
+    entries, indptr = ("matrix{}_1", "matrix{}_2") if part.part < 0 else ("matrix{}_0", f"matrix{{}}_1[{part.part}]")
+    own = f"neuron - WARP * places[{s}], size{s}, age, {entries.format(q)}.size"
+    return [f"entry, length = extent({indptr.format(q)}, ages{q}, {own})"]
+
+
+def _add(plan: Plan) -> Callable[[Rows], list[str]]:
+    def lines(part: Rows) -> list[str]:
+        q, ring, behind = part.projection, f"ring{part.sums}", int(plan.is_state(plan.sums[part.sums]))
+        indptr = f"matrix{q}_2" if part.part < 0 else f"matrix{q}_1[{part.part}]"
+        line = [
+            f"own = neuron - WARP * places[{part.source}]",
+            f"arrival += delay_of({indptr}, ages{q}, own, entry) + {behind}",
+        ]
+        if part.part < 0:
+            return [*line, f"add_entry(matrix{q}_0, matrix{q}_1, entry, arrival, {ring})"]
+        add = "add_narrow_word" if part.narrow else "add_word"
+        taken = f"matrix{q}_0, matrix{q}_2, matrix{q}_3, {part.part}, own, entry, arrival, {ring}"
+        return [*line, f"{add}({taken})"]
+
+    return lines
+
+
+def _divided(plan: Plan, p: int) -> Any:
+    part = plan.populations[p]
+    drawn = [
+        f"{name}(np.uint64(origin{p}[0]) + i, {stream}, np.uint32(time), seed{p}[0], table{p})"
+        for stream, name in enumerate(part.noise)
+    ]
+    names = [f"y{k}" for k in range(part.neuron.count)]
+    return divided_step(part.neuron, NUMBA_CUDA, names, drawn)
+
+
+def _begin(plan: Plan, p: int) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines in front of the loop for a population, and the functions of its step."""
+    part, divided = plan.populations[p], _divided(plan, p)
+    names = shared_names(divided)
+    arrays = {place.removesuffix("[0]"): x for x, place in divided.once.items()}
+    first = part.neuron.positional
+    given = [f"given{p}_{array_names(part.neuron).index(a) - first}" for a in arrays]
+    lines = [f"size{p} = np.int64(state{p}_0.size)"]
+    functions = {f"step{p}": step_of(part.neuron, divided)}
+    if names:
+        text = [*body_lines(NUMBA_CUDA, divided.once.items(), divided.shared, ()), f"return {tuple_of(names)}"]
+        used = {"cuda": cuda, "math": math, "np": np, **tables_of(part.neuron)}
+        functions[f"shared_of{p}"] = cuda.jit(device=True)(defined("shared_of", list(arrays), text, **used))
+        lines += [f"shared{p} = shared_of{p}({', '.join(given)})"]
+    return lines, functions
+
+
+def _neurons(plan: Plan, p: int) -> list[str]:
+    """Return the lines that step the neurons of a population that are a block's own."""
+    part, divided = plan.populations[p], _divided(plan, p)
+    neuron = part.neuron
+    states = [f"x{p}_{k}" for k in range(len(part.states))]
+    values = {f"y{k}[i]": x for k, x in enumerate(states)}
+    for k, receptor in enumerate(part.variables):
+        own = next((f"sums{j}" for j, x in enumerate(plan.sums) if (x.population, x.receptor) == (p, receptor)), "")
+        values[f"{array_names(neuron)[neuron.positional + k]}[i]"] = own if receptor else f"given{p}_{k}[i]"
+    arguments = [values.get(place, place) for place in divided.loads.values()]
+    arguments += [f"shared{p}[{k}]" for k in range(len(shared_names(divided)))]
+    own = [(j, x) for j, x in enumerate(plan.sums) if x.population == p]
+    arrive, variables = [], []
+    for j, sums in own:
+        if plan.is_state(sums):
+            arrive += _sum_lines(sums, j, f"x{p}_{part.states.index(sums.receptor)}", "time - 1")
+        else:
+            variables += [f"sums{j} = state{p}_0.dtype.type(0)", *_sum_lines(sums, j, f"sums{j}", "time")]
+    recorded = [
+        line
+        for r, (population, key) in enumerate(plan.recorded)
+        if population == p
+        for line in [
+            "if (time - start) % every[0] == 0 and is_own:",
+            f"    for k in range(begins{r}[i], begins{r}[i + np.uint64(1)]):",
+            f"        trace{r}[(time - start) // every[0] - 1, order{r}[k]] = x{p}_{part.states.index(key)}",
+        ]
+    ]
+    text = _NEURONS.replace("{arguments}", ", ".join(arguments))
+    for name in ("sizeP", "historyP", "stepP", "places[P"):
+        text = text.replace(name, name[:-1] + str(p))
+    return filled(
+        text,
+        load=[f"{x} = state{p}_{k}[i]" for k, x in enumerate(states)],
+        arrive=arrive or ["pass"],
+        record=recorded,
+        variables=variables,
+        after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
+        store=[f"state{p}_{k}[i] = {x}" for k, x in enumerate(states)],
+    )
+
+
+def _sum_lines(sums: Sums, j: int, y: str, time: str) -> list[str]:
+    """Return the lines that add the arrivals at a time to y, and clear their place in the ring."""
+    drawn = [
+        f"{y} += at(weight{m}, i) * weight{m}.dtype.type("
+        f"known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), key{m}[0]))"
+        for m in sums.inputs
+    ]
+    if not sums.projections:
+        return drawn
+    place = f"ring{j}[np.uint64(now), i]"
+    return [*drawn, f"{y} += {place}", "if is_own:", f"    {place} = 0"]
+
+
+def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function of the leaves of a network and a state: the native call, or the scan."""
+
+    def call(*leaves: Any) -> Any:
+        network, state = jax.tree.unflatten(tree, leaves)
+        try:
+            plan, arrays = plan_of(network, state)
+        except NoNativeRunError as reason:
+            warnings.warn(
+                f"the network runs as a scan of operators, since {reason}; put it into the step, or say that "
+                "the scan is meant: backend='reference'",
+                stacklevel=2,
+            )
+            return reference.run(network, state, steps)
+        return _run(network, state, plan, arrays | {"steps": np.int32(steps)}, outs)
+
+    return call
+
+
+def launch_for(words: int) -> Launch:
+    """Return the launch for populations of so many words of bits: a block for each multiprocessor."""
+    driver = cuda_driver()
+    if not isinstance(driver, CudaDriver):
+        return Launch(3, 64)
+    return Launch(driver._attribute(_MULTIPROCESSORS, driver.devices[0]), 1024)
+
+
+def timing(plan: Plan, projections: Sequence[Projection]) -> tuple[int, int, bool]:
+    """Return the slots of the rings, the steps of a turn, and whether it has two barriers.
+
+    What a spike adds is read d steps later, or d + 1 for states. A turn of n steps delivers the spikes of the
+    turn before: where all is read 2 n steps later or more, the neurons need not wait for it.
+    """
+    parts = [(projections[q], int(plan.is_state(x))) for x in plan.sums for q, _, _ in x.projections]
+    least = min((part.min_delay + behind for part, behind in parts), default=2 * _MOST_STEPS)
+    slots = max((max(part.ages) + behind for part, behind in parts), default=1)
+    return max(slots, 1), max(1, min(least // 2, _MOST_STEPS)), least < 2
+
+
+def _rows(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
+    """Return the rows of all projections, those of each part of a matrix by themselves."""
+    rows = []
+    for k, sums in enumerate(plan.sums):
+        for q, source, count in sums.projections:
+            parts = range(arrays[f"matrix{q}_1"].shape[0]) if count == 4 else [-1]
+            narrow = count == 4 and are_narrow(arrays[f"matrix{q}_0"])
+            rows += [Rows(k, q, source, part, narrow) for part in parts]
+    return tuple(rows)
+
+
+def _history(layout: Layout, history: dict[str, jax.Array], step: jax.Array, rows: int, depth: int) -> jax.Array:
+    """Return the bits of `rows` steps, flat, of which the first `depth` are those before this one.
+
+    The words of the populations follow each other, up to a whole number of loads.
+    """
+    times = step + np.arange(-depth, 0, dtype=np.int32)
+    parts = []
+    for name, slots in layout.slots.items():
+        known = np.arange(-depth, 0) >= 1 - slots
+        parts.append(jnp.where(known[:, None], history[name][times % slots], np.uint32(0)))
+    words = jnp.concatenate(parts, axis=1)
+    padding = -words.shape[1] % loops.AT_ONCE
+    return jnp.pad(words, ((0, rows - depth), (0, padding))).reshape(-1)
+
+
+def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: Any) -> Any:
+    """Return the results of the native call in the structure of `outs`."""
+    layout, steps = network.layout, int(arrays["steps"])
+    populations = list(zip(layout.populations, plan.populations, strict=True))
+    neurons, history = layout.named(state.neurons), layout.named(state.history)
+    places = np.cumsum([0, *(-(-layout.populations[name].size // WARP) for name, _ in populations)])
+    slots, span, two = timing(plan, network.projections)
+    depth = max(layout.slots.values()) - 1
+    fired = _history(layout, history, state.step, max(2 * span, depth), depth)
+    words = -(-int(places[-1]) // loops.AT_ONCE) * loops.AT_ONCE
+    turns = -(-(steps + 1) // span) + 2
+    arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
+    arrays["places"] = places.astype(np.int32)
+    for r, (p, _) in enumerate(plan.recorded):
+        ids = arrays.pop(f"chosen{r}")
+        size = layout.populations[populations[p][0]].size
+        arrays[f"order{r}"] = np.argsort(ids, kind="stable").astype(np.int32)
+        arrays[f"begins{r}"] = np.searchsorted(np.sort(ids), np.arange(size + 1)).astype(np.int32)
+    old = [neurons[name][key] for name, part in populations for key in part.states]
+    old += [history[name] for name, _ in populations]
+    old += [jnp.zeros(1, jnp.int32), fired]
+    for sums in plan.sums:
+        if sums.projections:
+            name, part = populations[sums.population]
+            dtype = network.projections[sums.projections[0][0]].dtype
+            old.append(jnp.zeros((slots, layout.populations[name].size), dtype))
+    *_, (times, ids, count, traces) = outs
+    rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
+    like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
+    launch = launch_for(int(places[-1]))
+    run = numba_cuda_kernel(
+        kernel(plan, tuple(arrays), _rows(plan, arrays), two, launch.threads),
+        like,
+        grid=launch.blocks,
+        block=launch.threads,
+        vmap_method="sequential",
+        input_output_aliases={len(arrays) + k: k for k in range(len(old))},
+    )
+    given = [jnp.asarray(x) for x in arrays.values()]
+    found = iter(run(*(x if x.ndim else x.reshape(1) for x in given), *old))
+    new = {name: {key: next(found) for key in part.states} for name, part in populations}
+    histories = {name: next(found) for name, _ in populations}
+    for _ in range(len(old) - len(changed(plan))):
+        next(found)
+    listed = next(found), next(found), next(found)
+    seen: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.named(network.record.states)}
+    for p, key in plan.recorded:
+        seen[populations[p][0]][key] = next(found)
+    return layout.nested(new), layout.nested(histories), (*listed, layout.nested(seen))
