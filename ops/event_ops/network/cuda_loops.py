@@ -9,43 +9,78 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from event_ops.kernels.numba_cuda.access import at, bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
-from event_ops.kernels.numba_cuda.threads import FULL, WARP
+from event_ops.kernels.numba_cuda.threads import FULL, WARP, sum_up_to
 
 AT_ONCE = 4  # words that a thread reads by one load
+LINE = 128  # bytes
+
+
+def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
+    """Return the intrinsic `f(array, i)` of an instruction that takes the address of element i."""
+
+    @intrinsic
+    def instruction(typing: Any, array: Any, i: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+            address = builder.ptrtoint(builder.gep(data, [place]), cgutils.intp_t)
+            function = cgutils.ir.FunctionType(cgutils.int32_t if reads else cgutils.ir.VoidType(), [cgutils.intp_t])
+            outs = "=r," if reads else ""
+            asm = cgutils.ir.InlineAsm(function, text, f"{outs}l,~{{memory}}", side_effect=True)
+            found = builder.call(asm, [address])
+            return found if reads else context.get_dummy_value()
+
+        return result(array, i), emit
+
+    instruction.__name__ = name
+    return instruction
+
+
+arrive_one = _asm("arrive_one", "red.release.gpu.global.add.u32 [$0], 1;", types.void, reads=False)
+arrived_now = _asm("arrived_now", "ld.acquire.gpu.global.u32 $0, [$1];", types.int32, reads=True)
+fetch_line = _asm("fetch_line", "prefetch.global.L2 [$0];", types.void, reads=False)
+
+
+@cuda.jit(device=True)
+def arrive(arrived: Any) -> None:
+    """Let all that this block has done be seen by those that wait for it."""
+    cuda.syncthreads()
+    if cuda.gridDim.x > 1 and cuda.threadIdx.x == 0:
+        arrive_one(arrived, 0)
 
 
 @cuda.jit(device=True)
 def wait_for_all(arrived: Any, target: Any) -> None:
     """Wait until `target` blocks have arrived since the counter was 0; it may wrap round."""
-    cuda.syncthreads()
     if cuda.gridDim.x > 1:
         if cuda.threadIdx.x == 0:
-            cuda.threadfence()
-            cuda.atomic.add(arrived, 0, 1)
-            while np.int32(cuda.atomic.add(arrived, 0, 0) - target) < 0:
+            while np.int32(arrived_now(arrived, 0) - target) < 0:
                 pass
-            cuda.threadfence()
         cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def sum_up_to(value: Any) -> Any:
-    """Return the sum of a 64-bit integer over all lanes up to this one; all lanes call it."""
-    total, offset = np.int64(value), 1
-    while offset < WARP:
-        before = cuda.shfl_up_sync(FULL, total, offset)
-        if cuda.laneid >= offset:
-            total += before
-        offset *= 2
-    return total
+def fetch_rows(entries: Any, indptr: Any, each: Any, first: Any, size: Any, bits: Any) -> None:
+    """Ask for the entries of spikes, neuron `first` + lane if its bit is set; all lanes of a warp call it."""
+    each, line = np.int64(each), np.int64(LINE // entries.itemsize)
+    while bits != 0:
+        neuron = first + cuda.ffs(bits) - 1
+        bits &= bits - np.uint32(1)
+        if is_inside(neuron, size):
+            low = bounded(indptr[np.uint64(neuron * each)], entries.size)
+            high = bounded(indptr[np.uint64((neuron + 1) * each)], entries.size)
+            for k in range(low + cuda.laneid * line, high, WARP * line):
+                fetch_line(entries, k)
 
 
 @cache
 def sum_before(warps: int) -> Any:
-    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block.
+    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block, as int32.
 
     All threads of a block of so many warps call it; `of_warp` is in shared memory, a number for each warp.
     """
@@ -58,10 +93,10 @@ def sum_before(warps: int) -> Any:
         if lane == WARP - 1:
             of_warp[warp] = up_to
         cuda.syncthreads()
-        sums = sum_up_to(of_warp[lane] if lane < warps else np.int64(0))
+        sums = sum_up_to(of_warp[lane] if lane < warps else np.int32(0))
         total = cuda.shfl_sync(FULL, sums, warps - 1)
         earlier = cuda.shfl_sync(FULL, sums, max(warp - 1, 0))
-        return up_to - value + (earlier if warp else np.int64(0)), total
+        return np.int32(up_to - value + (earlier if warp else np.int32(0))), total
 
     return before
 
@@ -96,7 +131,15 @@ def delay_of(indptr: Any, ages: Any, neuron: Any, entry: Any) -> Any:
     if each == 1:
         return np.int64(ages[0])
     first = neuron * each
-    return upper_bound(indptr, entry, first + 1, first + each) - first - 1
+    low, high = first + 1, first + each
+    # Lanes look at different ends first: then all ends of a neuron are near after one trip to memory.
+    probed = low + cuda.laneid * each // WARP
+    if probed < high:
+        if indptr[np.uint64(probed)] <= entry:
+            low = probed + 1
+        else:
+            high = probed
+    return upper_bound(indptr, entry, low, high) - first - 1
 
 
 @cuda.jit(device=True)
@@ -109,10 +152,14 @@ def add_at(ring: Any, slot: Any, column: Any, weight: Any) -> None:
         cuda.atomic.add(ring, (np.uint64(slot), np.uint64(column)), weight)
 
 
+# The entry is read before its delay is looked for, so that both trips to memory are one.
 @cuda.jit(device=True)
-def add_entry(data: Any, indices: Any, entry: Any, slot: Any, ring: Any) -> None:
-    """Add an entry of a CSR matrix."""
-    add_at(ring, slot, indices[np.uint64(entry)], at(data, entry))
+def add_entry(
+    data: Any, indices: Any, indptr: Any, ages: Any, neuron: Any, entry: Any, slot: Any, ring: Any
+) -> None:
+    """Add an entry of a CSR matrix; `slot` is that of a delay of 0."""
+    column, weight = indices[np.uint64(entry)], at(data, entry)
+    add_at(ring, slot + delay_of(indptr, ages, neuron, entry), column, weight)
 
 
 @cache
@@ -121,13 +168,16 @@ def make_add_word(bits_for: Any, code_in: Any) -> Any:
 
     @cuda.jit(device=True)
     def add_word(
-        words: Any, scale: Any, starts: Any, part: Any, neuron: Any, entry: Any, slot: Any, ring: Any
-    ) -> None:
-        word, bits = words[np.uint64(entry)], bits_for(ring.shape[1])
-        column, first = column_in(word, bits), np.int64(starts[part])
-        if is_inside(column, starts[part + 1] - first):
-            weight = ring.dtype.type(code_in(word, bits)) * at(scale, neuron)
-            add_at(ring, slot, np.int64(column) + first, weight)
+        words: Any, indptr: Any, scale: Any, starts: Any, part: Any, ages: Any, neuron: Any, entry: Any,
+        slot: Any, ring: Any,
+    ) -> None:  # fmt: skip
+        """Add an entry of a part of a matrix in words; `slot` is that of a delay of 0."""
+        word, factor, first = words[np.uint64(entry)], at(scale, neuron), np.int64(starts[part])
+        bits, width = bits_for(ring.shape[1]), starts[part + 1] - first
+        slot += delay_of(indptr, ages, neuron, entry)
+        column = column_in(word, bits)
+        if is_inside(column, width):
+            add_at(ring, slot, np.int64(column) + first, ring.dtype.type(code_in(word, bits)) * factor)
 
     return add_word
 

@@ -7,6 +7,7 @@ current of the step before, as NEST's does.
 """
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -66,31 +67,59 @@ class Launch(NamedTuple):
     threads: int
 
 
+class How(NamedTuple):
+    """Hold the threads of a block, whether a turn has two barriers, and whether a warp has one word only."""
+
+    threads: int
+    two: bool
+    resident: bool
+
+
+class Lines:
+    """Hold the lines of all populations for the places of a run."""
+
+    def __init__(self) -> None:
+        self.begin: list[str] = []
+        self.ahead: list[str] = []
+        self.neurons: list[str] = []
+        self.meanwhile: list[str] = []
+        self.end: list[str] = []
+
+
+_LOOPS: Final = "add_entry", "arrive", "extent", "fetch_rows", "id_of", "note_bits", "wait_for_all"
+
+
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
-begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int64)
-of_warp = cuda.shared.array(WARP, numba.int64)
+begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int32)
+of_warp = cuda.shared.array(WARP, numba.int32)
 thread, lane, block, blocks = cuda.threadIdx.x, cuda.laneid, cuda.blockIdx.x, cuda.gridDim.x
 start, stop = np.int64(begin[0]), np.int64(begin[0]) + steps[0]
 words, slots, span = np.int64(numbers[0]), np.int64(numbers[1]), np.int64(numbers[2])
 share = -(-np.int64(places[POPULATIONS]) // blocks)
 low, high = min(block * share, places[POPULATIONS]), min((block + 1) * share, places[POPULATIONS])
 {begin}
+hint_word, hint_bits = np.int64(0), np.uint32(0)
 found, target = np.int64(0), np.int32(0)
 # The first turn delivers the spikes of the history.
 row, rows, offset, base, base_slot = np.int64(0), np.int64(numbers[3]), -np.int64(numbers[3]), start, np.int64(0)
 half, first_step, last_step, slot = np.int64(0), start, start, np.int64(0)
 for turn in range(numbers[4]):
+    {ahead}
     {deliver}
     {between}
     {neurons}
-    {behind}
+    arrive(arrived)
+    target = np.int32(target + blocks)
+    {meanwhile}
+    wait_for_all(arrived, target)
     row, rows, offset = half, min(last_step, stop) - first_step, np.int64(0)
     base, base_slot, half = first_step, slot, span - half
     slot += last_step - first_step
     while slot >= slots:
         slot -= slots
     first_step, last_step = last_step, min(last_step + span, stop + 1)
+{end}
 for k in range(found + cuda.grid(1), ids.size, cuda.gridsize(1)):
     times[k], ids[k] = -1, first[POPULATIONS]
 if cuda.grid(1) == 0:
@@ -105,7 +134,7 @@ for page in range(0, rows * words, 4 * THREADS):
         mine = cuda.popc(bits0) + cuda.popc(bits1) + cuda.popc(bits2) + cuda.popc(bits3)
     while word >= words:
         word, age = word - words, age + 1
-    before, total = sum_before(np.int64(mine), of_warp)
+    before, total = sum_before(np.int32(mine), of_warp)
     for window in range(0, total, THREADS):
         place = note_bits(bits0, WARP * word, age, before - window, noted, ages_of)
         place = note_bits(bits1, WARP * (word + 1), age, place, noted, ages_of)
@@ -129,16 +158,31 @@ for item0 in range(0, number * ITEMS, THREADS):
         spike = item // ITEMS
         kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
         {extents}
-    before, length_of_all = sum_before(length, of_warp)
+    before, length_of_all = sum_before(np.int32(length), of_warp)
     begins[thread], ends[thread] = entry - before, before + length
     cuda.syncthreads()
     piece = max(-(-length_of_all // blocks), np.int64(WARP))
     for k in range(block * piece + thread, min((block + 1) * piece, length_of_all), THREADS):
-        item = upper_bound(ends, k, 0, THREADS)
+        item = upper_bound(ends, k, 0, min(number * ITEMS - item0, THREADS))
         entry = begins[item] + k
         spike = (item0 + item) // ITEMS
         kind, neuron, arrival = item0 + item - spike * ITEMS, noted[spike], base_slot + ages_of[spike]
         {adds}"""
+
+_STEP: Final = """\
+if time > start:
+    {arrive}
+    {record}
+if time < stop:
+    {variables}
+    after = stepP({arguments})
+    {after}
+    bits = lanes_where(is_own and spike)
+    if lane == 0:
+        fired[(half + time - first_step) * words + word] = bits
+        if time >= stop - historyP.shape[0]:
+            historyP[time % historyP.shape[0], word - places[P]] = bits
+    {hint}"""
 
 _NEURONS: Final = """\
 for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1]), WARPS):
@@ -146,53 +190,49 @@ for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1])
     is_own, i, now = own < sizeP, np.uint64(min(own, sizeP - 1)), slot
     {load}
     for time in range(first_step, last_step):
-        if time > start:
-            {arrive}
-            {record}
-        if time < stop:
-            {variables}
-            after = stepP({arguments})
-            {after}
-            bits = lanes_where(is_own and spike)
-            if lane == 0:
-                fired[(half + time - first_step) * words + word] = bits
-                if time >= stop - historyP.shape[0]:
-                    historyP[time % historyP.shape[0], word - places[P]] = bits
+        {step}
         now += 1
         if now >= slots:
             now = np.int64(0)
     if is_own:
         {store}"""
 
+# A warp has one word: its states stay in registers, and what it reads in a step is read ahead.
+_RESIDENT: Final = """\
+if hasP and first_step < last_step:
+    word, i, is_own, time = low + thread // WARP, iP, ownP, first_step
+    {step}"""
+
 
 @lru_cache(_KEPT)
-def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], two: bool, threads: int) -> Any:
-    """Return the kernel of a plan for blocks of so many threads; `two`: it waits twice in a turn."""
-    begin, neurons, outside = [], [], {}
+def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How) -> Any:
+    """Return the kernel of a plan: of arrays with these names, then those that a run updates, and results."""
+    lines, outside = Lines(), {}
     for p in range(len(plan.populations)):
-        lines, own = _begin(plan, p)
-        begin, outside = begin + lines, outside | own
-        neurons += _neurons(plan, p)
-    wait = ["target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
+        outside |= _begin(plan, p, lines)
+        _neurons(plan, p, how, lines)
     items = filled(_ITEMS, extents=_cases(parts, _extent), adds=_cases(parts, _add(plan))) if parts else ["pass"]
+    between = ["arrive(arrived)", "target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
     body = filled(
         _RUN,
-        begin=begin,
+        begin=lines.begin,
+        ahead=[] if how.two else lines.ahead,
         deliver=filled(_DELIVER, items=items),
-        between=wait if two else [],
-        neurons=neurons,
-        behind=wait,
+        between=[*between, *lines.ahead] if how.two else [],
+        neurons=lines.neurons,
+        meanwhile=[*lines.meanwhile, *_fetch(parts)],
+        end=lines.end,
     )
     outside |= {"add_word": _add_word(False), "add_narrow_word": _add_word(True)}
     outside |= {x.__name__: x for x in (at, lanes_where, upper_bound, wide_load)}
-    outside |= {x: vars(loops)[x] for x in ("add_entry", "delay_of", "extent", "id_of", "note_bits", "wait_for_all")}
-    outside |= {"sum_before": loops.sum_before(threads // WARP), "known_poisson": random_functions.known_poisson}
+    outside |= {x: vars(loops)[x] for x in _LOOPS}
+    outside |= {"sum_before": loops.sum_before(how.threads // WARP), "known_poisson": random_functions.known_poisson}
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
-    outside |= {"THREADS": threads, "WARP": WARP, "WARPS": threads // WARP, "ITEMS": len(parts)}
+    outside |= {"THREADS": how.threads, "WARP": WARP, "WARPS": how.threads // WARP, "ITEMS": len(parts)}
     outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
     old = [f"old_{name}" for name in updated(plan)]
     function = defined("network_run", [*names, *old, *results(plan)], body, **outside)
-    return cuda.jit(launch_bounds=(threads, 1))(function)
+    return cuda.jit(launch_bounds=(how.threads, 1))(function)
 
 
 def _add_word(narrow: bool) -> Any:
@@ -231,17 +271,12 @@ def _extent(part: Rows) -> list[str]:
 
 def _add(plan: Plan) -> Callable[[Rows], list[str]]:
     def lines(part: Rows) -> list[str]:
-        q, ring, behind = part.projection, f"ring{part.sums}", int(plan.is_state(plan.sums[part.sums]))
-        indptr = f"matrix{q}_2" if part.part < 0 else f"matrix{q}_1[{part.part}]"
-        line = [
-            f"own = neuron - WARP * places[{part.source}]",
-            f"arrival += delay_of({indptr}, ages{q}, own, entry) + {behind}",
-        ]
+        q, behind = part.projection, int(plan.is_state(plan.sums[part.sums]))
+        own = f"ages{q}, neuron - WARP * places[{part.source}], entry, arrival + {behind}, ring{part.sums}"
         if part.part < 0:
-            return [*line, f"add_entry(matrix{q}_0, matrix{q}_1, entry, arrival, {ring})"]
+            return [f"add_entry(matrix{q}_0, matrix{q}_1, matrix{q}_2, {own})"]
         add = "add_narrow_word" if part.narrow else "add_word"
-        taken = f"matrix{q}_0, matrix{q}_2, matrix{q}_3, {part.part}, own, entry, arrival, {ring}"
-        return [*line, f"{add}({taken})"]
+        return [f"{add}(matrix{q}_0, matrix{q}_1[{part.part}], matrix{q}_2, matrix{q}_3, {part.part}, {own})"]
 
     return lines
 
@@ -256,25 +291,36 @@ def _divided(plan: Plan, p: int) -> Any:
     return divided_step(part.neuron, NUMBA_CUDA, names, drawn)
 
 
-def _begin(plan: Plan, p: int) -> tuple[list[str], dict[str, Any]]:
-    """Return the lines in front of the loop for a population, and the functions of its step."""
+def _fetch(parts: tuple[Rows, ...]) -> list[str]:
+    """Return the lines that ask for the entries of a warp's last spikes, while it waits."""
+    lines = []
+    for part in parts:
+        q, s = part.projection, part.source
+        entries, indptr = (f"matrix{q}_1", f"matrix{q}_2") if part.part < 0 else (f"matrix{q}_0", f"matrix{q}_1[{part.part}]")
+        taken = f"{entries}, {indptr}, ages{q}.size, WARP * (hint_word - places[{s}]), size{s}, hint_bits"
+        lines.append(f"    fetch_rows({taken})")
+    return ["if hint_bits != 0:", *lines, "    hint_bits = np.uint32(0)"] if lines else []
+
+
+def _begin(plan: Plan, p: int, lines: Lines) -> dict[str, Any]:
+    """Add the lines in front of the loop for a population; return the functions of its step."""
     part, divided = plan.populations[p], _divided(plan, p)
     names = shared_names(divided)
     arrays = {place.removesuffix("[0]"): x for x, place in divided.once.items()}
     first = part.neuron.positional
     given = [f"given{p}_{array_names(part.neuron).index(a) - first}" for a in arrays]
-    lines = [f"size{p} = np.int64(state{p}_0.size)"]
+    lines.begin += [f"size{p} = np.int64(state{p}_0.size)"]
     functions = {f"step{p}": step_of(part.neuron, divided)}
     if names:
         text = [*body_lines(NUMBA_CUDA, divided.once.items(), divided.shared, ()), f"return {tuple_of(names)}"]
         used = {"cuda": cuda, "math": math, "np": np, **tables_of(part.neuron)}
         functions[f"shared_of{p}"] = cuda.jit(device=True)(defined("shared_of", list(arrays), text, **used))
-        lines += [f"shared{p} = shared_of{p}({', '.join(given)})"]
-    return lines, functions
+        lines.begin += [f"shared{p} = shared_of{p}({', '.join(given)})"]
+    return functions
 
 
-def _neurons(plan: Plan, p: int) -> list[str]:
-    """Return the lines that step the neurons of a population that are a block's own."""
+def _neurons(plan: Plan, p: int, how: How, lines: Lines) -> None:
+    """Add the lines that step the neurons of a population that are a block's own."""
     part, divided = plan.populations[p], _divided(plan, p)
     neuron = part.neuron
     states = [f"x{p}_{k}" for k in range(len(part.states))]
@@ -284,48 +330,78 @@ def _neurons(plan: Plan, p: int) -> list[str]:
         values[f"{array_names(neuron)[neuron.positional + k]}[i]"] = own if receptor else f"given{p}_{k}[i]"
     arguments = [values.get(place, place) for place in divided.loads.values()]
     arguments += [f"shared{p}[{k}]" for k in range(len(shared_names(divided)))]
-    own = [(j, x) for j, x in enumerate(plan.sums) if x.population == p]
-    arrive, variables = [], []
-    for j, sums in own:
-        if plan.is_state(sums):
-            arrive += _sum_lines(sums, j, f"x{p}_{part.states.index(sums.receptor)}", "time - 1")
+    load = [f"{x} = state{p}_{k}[i]" for k, x in enumerate(states)]
+    store = [f"state{p}_{k}[i] = {x}" for k, x in enumerate(states)]
+    arrive, variables, ahead, meanwhile = [], [], [], []
+    for j, sums in ((j, x) for j, x in enumerate(plan.sums) if x.population == p):
+        is_state = plan.is_state(sums)
+        y = f"x{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{j}"
+        time, drawn = "time - 1" if is_state else "time", {m: _drawn(m) for m in sums.inputs}
+        added = [f"{y} += at(weight{m}, i) * weight{m}.dtype.type({x.format(time)})" for m, x in drawn.items()]
+        place = f"ring{j}[np.uint64(now), i]"
+        if how.resident:
+            added = [f"{y} += at(weight{m}, i) * weight{m}.dtype.type(drawn{m})" for m in drawn]
+            meanwhile += [f"drawn{m} = {x.format('last_step - 1' if is_state else 'last_step')}" for m, x in drawn.items()]
+        if sums.projections:
+            added += [f"{y} += {f'got{j}' if how.resident else place}", "if is_own:", f"    {place} = 0"]
+            ahead += [f"got{j} = {place}"]
+        if is_state:
+            arrive += added
         else:
-            variables += [f"sums{j} = state{p}_0.dtype.type(0)", *_sum_lines(sums, j, f"sums{j}", "time")]
-    recorded = [
+            variables += [f"sums{j} = state{p}_0.dtype.type(0)", *added]
+    text = _STEP.replace("{arguments}", ", ".join(arguments))
+    is_source = any(source == p for x in plan.sums for _, source, _ in x.projections)
+    step = filled(
+        text,
+        arrive=arrive or ["pass"],
+        record=_recorded(plan, p),
+        variables=variables,
+        after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
+        hint=["if bits != 0:", "    hint_word, hint_bits = np.int64(word), bits"] if is_source else [],
+    )
+    if not how.resident:
+        lines.neurons += _of(p, filled(_NEURONS, load=load, step=step, store=store))
+        return
+    begin = [
+        "hasP = low + thread // WARP < min(high, places[P + 1]) and low + thread // WARP >= places[P]",
+        "own = WARP * (low + thread // WARP - places[P]) + lane",
+        "ownP, iP = hasP and own < sizeP, np.uint64(max(min(own, sizeP - 1), 0))",
+        "i = iP",
+        *load,
+        *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m in x.inputs),
+        *(f"got{j} = ring{j}[0, 0]" for j, x in enumerate(plan.sums) if x.population == p and x.projections),
+    ]
+    lines.begin += _of(p, begin)
+    own = ["i = iP"]
+    lines.ahead += _of(p, [f"if hasP:", *(f"    {x}" for x in ["now = slot", *own, *ahead])]) if ahead else []
+    lines.meanwhile += _of(p, [f"if hasP:", *(f"    {x}" for x in [*own, *meanwhile])]) if meanwhile else []
+    lines.neurons += _of(p, filled(_RESIDENT, step=["now = slot", *step]))
+    lines.end += _of(p, [f"if ownP:", *(f"    {x}" for x in [*own, *store])])
+
+
+def _of(p: int, lines: list[str]) -> list[str]:
+    """Return the lines with the number of a population for P."""
+    return [re.sub(r"(?<=[a-z])P\b|\bP\b", str(p), line) for line in lines]
+
+
+def _drawn(m: int) -> str:
+    """Return the expression of a Poisson number, with a place for its time."""
+    return f"known_poisson(which{m}[i], tables{m}, i, np.uint32({{}}), key{m}[0])"
+
+
+def _recorded(plan: Plan, p: int) -> list[str]:
+    """Return the lines that record the states of a neuron, behind a step."""
+    return [
         line
         for r, (population, key) in enumerate(plan.recorded)
         if population == p
         for line in [
             "if (time - start) % every[0] == 0 and is_own:",
             f"    for k in range(begins{r}[i], begins{r}[i + np.uint64(1)]):",
-            f"        trace{r}[(time - start) // every[0] - 1, order{r}[k]] = x{p}_{part.states.index(key)}",
+            f"        trace{r}[(time - start) // every[0] - 1, order{r}[k]] = "
+            f"x{p}_{plan.populations[p].states.index(key)}",
         ]
     ]
-    text = _NEURONS.replace("{arguments}", ", ".join(arguments))
-    for name in ("sizeP", "historyP", "stepP", "places[P"):
-        text = text.replace(name, name[:-1] + str(p))
-    return filled(
-        text,
-        load=[f"{x} = state{p}_{k}[i]" for k, x in enumerate(states)],
-        arrive=arrive or ["pass"],
-        record=recorded,
-        variables=variables,
-        after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
-        store=[f"state{p}_{k}[i] = {x}" for k, x in enumerate(states)],
-    )
-
-
-def _sum_lines(sums: Sums, j: int, y: str, time: str) -> list[str]:
-    """Return the lines that add the arrivals at a time to y, and clear their place in the ring."""
-    drawn = [
-        f"{y} += at(weight{m}, i) * weight{m}.dtype.type("
-        f"known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), key{m}[0]))"
-        for m in sums.inputs
-    ]
-    if not sums.projections:
-        return drawn
-    place = f"ring{j}[np.uint64(now), i]"
-    return [*drawn, f"{y} += {place}", "if is_own:", f"    {place} = 0"]
 
 
 def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -423,8 +499,9 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
     rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
     like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
     launch = launch_for(int(places[-1]))
+    resident = span == 1 and -(-int(places[-1]) // launch.blocks) <= launch.threads // WARP
     run = numba_cuda_kernel(
-        kernel(plan, tuple(arrays), _rows(plan, arrays), two, launch.threads),
+        kernel(plan, tuple(arrays), _rows(plan, arrays), How(launch.threads, two, resident)),
         like,
         grid=launch.blocks,
         block=launch.threads,
