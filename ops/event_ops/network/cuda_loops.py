@@ -60,22 +60,24 @@ def wait_for_all(arrived: Any, target: Any) -> None:
     if cuda.gridDim.x > 1:
         if cuda.threadIdx.x == 0:
             while np.int32(arrived_now(arrived, 0) - target) < 0:
-                pass
+                cuda.nanosleep(np.uint32(20))
         cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def fetch_rows(entries: Any, indptr: Any, each: Any, first: Any, size: Any, bits: Any) -> None:
-    """Ask for the entries of spikes, neuron `first` + lane if its bit is set; all lanes of a warp call it."""
-    each, line = np.int64(each), np.int64(LINE // entries.itemsize)
+def fetch_rows(entries: Any, indptr: Any, near: Any, each: Any, first: Any, size: Any, bits: Any) -> None:
+    """Ask for the entries of spikes, neuron `first` + bit; all lanes of a warp call it."""
+    each, line, places = np.int64(each), np.int64(LINE // entries.itemsize), np.int64(LINE // indptr.itemsize)
     while bits != 0:
         neuron = first + cuda.ffs(bits) - 1
         bits &= bits - np.uint32(1)
         if is_inside(neuron, size):
-            low = bounded(indptr[np.uint64(neuron * each)], entries.size)
-            high = bounded(indptr[np.uint64((neuron + 1) * each)], entries.size)
+            low = bounded(near[np.uint64(neuron)], entries.size)
+            high = bounded(near[np.uint64(neuron + 1)], entries.size)
             for k in range(low + cuda.laneid * line, high, WARP * line):
                 fetch_line(entries, k)
+            if each > 1 and cuda.laneid * places <= each:
+                fetch_line(indptr, neuron * each + cuda.laneid * places)
 
 
 @cache
@@ -114,14 +116,18 @@ def note_bits(bits: Any, neuron: Any, time: Any, place: Any, noted: Any, times: 
 
 
 @cuda.jit(device=True)
-def extent(indptr: Any, ages: Any, neuron: Any, size: Any, time: Any, nse: Any) -> Any:
-    """Return the first entry of a spike, and their number: of all delays that end at time 0 or later."""
-    each, skipped = np.int64(ages.size), max(np.int64(-time), np.int64(0))
+def extent(indptr: Any, near: Any, ages: Any, neuron: Any, size: Any, time: Any, nse: Any) -> Any:
+    """Return the first entry of a spike, and their number: of all delays that end at time 0 or later.
+
+    `near` has the ends of neurons, where `indptr` has those of each delay, too: it stays in the cache.
+    """
+    each, skipped = np.int64(ages.size), -np.int64(time)
     if not is_inside(neuron, size) or (each == 1 and ages[0] < skipped):
         return np.int64(0), np.int64(0)
-    first = neuron * each
-    low = bounded(indptr[np.uint64(first + (min(skipped, each) if each > 1 else 0))], nse)
-    return low, max(bounded(indptr[np.uint64(first + each)], nse) - low, np.int64(0))
+    low, high = bounded(near[np.uint64(neuron)], nse), bounded(near[np.uint64(neuron + 1)], nse)
+    if skipped > 0 and each > 1:
+        low = bounded(indptr[np.uint64(neuron * each + min(skipped, each))], nse)
+    return low, max(high - low, np.int64(0))
 
 
 @cuda.jit(device=True)
@@ -152,34 +158,33 @@ def add_at(ring: Any, slot: Any, column: Any, weight: Any) -> None:
         cuda.atomic.add(ring, (np.uint64(slot), np.uint64(column)), weight)
 
 
-# The entry is read before its delay is looked for, so that both trips to memory are one.
 @cuda.jit(device=True)
-def add_entry(
-    data: Any, indices: Any, indptr: Any, ages: Any, neuron: Any, entry: Any, slot: Any, ring: Any
-) -> None:
-    """Add an entry of a CSR matrix; `slot` is that of a delay of 0."""
-    column, weight = indices[np.uint64(entry)], at(data, entry)
-    add_at(ring, slot + delay_of(indptr, ages, neuron, entry), column, weight)
+def delay_near(row_ends: Any, first: Any, ages: Any, entry: Any) -> Any:
+    """Return the delay of an entry, of whose neuron the row ends are in shared memory from `first` on."""
+    each = np.int64(ages.size)
+    return upper_bound(row_ends, entry, first, first + each - 1) - first
+
+
+@cuda.jit(device=True)
+def add_own(sums: Any, column: Any, size: Any, first: Any, own: Any, weight: Any) -> None:
+    """sums[first + column] += weight, if the column is one of the block's `own` neurons."""
+    if is_inside(column, size) and is_inside(first + column, own):
+        cuda.atomic.add(sums, np.uint64(first + column), weight)
 
 
 @cache
-def make_add_word(bits_for: Any, code_in: Any) -> Any:
-    """Return the device function that adds a word, given the functions for bits and codes."""
+def make_word_in(bits_for: Any, code_in: Any) -> Any:
+    """Return the device function for the column and weight of a word, given those for bits and codes."""
 
     @cuda.jit(device=True)
-    def add_word(
-        words: Any, indptr: Any, scale: Any, starts: Any, part: Any, ages: Any, neuron: Any, entry: Any,
-        slot: Any, ring: Any,
-    ) -> None:  # fmt: skip
-        """Add an entry of a part of a matrix in words; `slot` is that of a delay of 0."""
-        word, factor, first = words[np.uint64(entry)], at(scale, neuron), np.int64(starts[part])
-        bits, width = bits_for(ring.shape[1]), starts[part + 1] - first
-        slot += delay_of(indptr, ages, neuron, entry)
-        column = column_in(word, bits)
-        if is_inside(column, width):
-            add_at(ring, slot, np.int64(column) + first, ring.dtype.type(code_in(word, bits)) * factor)
+    def word_in(raw: Any, factor: Any, starts: Any, part: Any, size: Any) -> Any:
+        """Return the column of a word of a part, -1 if it has none, and its weight."""
+        word, bits, first = np.uint32(raw), bits_for(size), np.int64(starts[part])
+        column = np.int64(column_in(word, bits))
+        inside = is_inside(column, starts[part + 1] - first)
+        return column + first if inside else np.int64(-1), type(factor)(code_in(word, bits)) * factor
 
-    return add_word
+    return word_in
 
 
 @cuda.jit(device=True)

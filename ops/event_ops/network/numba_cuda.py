@@ -22,7 +22,7 @@ from numba import cuda
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.codegen.emit import array_names, body_lines, defined, filled, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_CUDA
-from event_ops.kernels.numba_cuda.access import at, upper_bound
+from event_ops.kernels.numba_cuda.access import at, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from event_ops.kernels.numba_cuda.threads import WARP, lanes_where
@@ -37,11 +37,13 @@ from event_ops.network.states import State
 from event_ops.neurons.emit import divided_step
 from event_ops.neurons.numba_cuda import shared_names, step_of
 from ffi_bridge import numba_cuda_kernel
-from ffi_bridge.cuda.driver import CudaDriver, cuda_driver
+from ffi_bridge.cuda.driver import cuda_driver
 
 _KEPT: Final = 1024  # plans
 _MOST_STEPS: Final = 16  # of a turn
-_MULTIPROCESSORS: Final = 16  # CUdevice_attribute
+_WORDS: Final = 4  # of a block, at least, where there are more blocks
+_MOST_THREADS: Final = 768  # more would have too few registers
+MOST_PULLED: Final = 1 << 22  # entries of all matrices
 
 
 class Rows(NamedTuple):
@@ -51,6 +53,7 @@ class Rows(NamedTuple):
         sums: the place of the sums that they are added to.
         projection: its place; source: the population that sends.
         part: of a matrix in words, or -1 for a CSR matrix; narrow: whether words have 16 bits.
+        delays: whether there is a row for each delay.
     """
 
     sums: int
@@ -58,6 +61,7 @@ class Rows(NamedTuple):
     source: int
     part: int
     narrow: bool
+    delays: bool
 
 
 class Launch(NamedTuple):
@@ -68,11 +72,20 @@ class Launch(NamedTuple):
 
 
 class How(NamedTuple):
-    """Hold the threads of a block, whether a turn has two barriers, and whether a warp has one word only."""
+    """Hold how a run goes.
+
+    Args:
+        threads: of a block.
+        two: whether a turn has two barriers.
+        resident: whether a warp has one word only.
+        pulled: where every block reads all entries, and adds those of its own neurons, the dtype of each
+            sums, or "".
+    """
 
     threads: int
     two: bool
     resident: bool
+    pulled: tuple[str, ...] = ()
 
 
 class Lines:
@@ -86,16 +99,21 @@ class Lines:
         self.end: list[str] = []
 
 
-_LOOPS: Final = "add_entry", "arrive", "extent", "fetch_rows", "id_of", "note_bits", "wait_for_all"
+_ROOM: Final = 1024  # row ends in shared memory
+_LOOPS: Final = (
+    "add_at", "add_own", "arrive", "delay_near", "delay_of", "extent", "fetch_rows", "id_of", "note_bits",
+    "wait_for_all",
+)  # fmt: skip
 
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
 begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int32)
-of_warp = cuda.shared.array(WARP, numba.int32)
+of_warp, row_ends = cuda.shared.array(WARP, numba.int32), cuda.shared.array(ROOM, numba.int64)
 thread, lane, block, blocks = cuda.threadIdx.x, cuda.laneid, cuda.blockIdx.x, cuda.gridDim.x
 start, stop = np.int64(begin[0]), np.int64(begin[0]) + steps[0]
 words, slots, span = np.int64(numbers[0]), np.int64(numbers[1]), np.int64(numbers[2])
+most, near, are_near = np.int64(numbers[5]), np.int64(0), False
 share = -(-np.int64(places[POPULATIONS]) // blocks)
 low, high = min(block * share, places[POPULATIONS]), min((block + 1) * share, places[POPULATIONS])
 {begin}
@@ -153,21 +171,50 @@ for page in range(0, rows * words, 4 * THREADS):
 
 _ITEMS: Final = """\
 for item0 in range(0, number * ITEMS, THREADS):
-    item, entry, length = item0 + thread, np.int64(0), np.int64(0)
-    if item < number * ITEMS:
+    items, item, entry, length = min(number * ITEMS - item0, THREADS), item0 + thread, np.int64(0), np.int64(0)
+    if thread < items:
         spike = item // ITEMS
         kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
         {extents}
-    before, length_of_all = sum_before(np.int32(length), of_warp)
+    before, of_all = sum_before(np.int32(length), of_warp)
     begins[thread], ends[thread] = entry - before, before + length
     cuda.syncthreads()
-    piece = max(-(-length_of_all // blocks), np.int64(WARP))
-    for k in range(block * piece + thread, min((block + 1) * piece, length_of_all), THREADS):
-        item = upper_bound(ends, k, 0, min(number * ITEMS - item0, THREADS))
-        entry = begins[item] + k
-        spike = (item0 + item) // ITEMS
-        kind, neuron, arrival = item0 + item - spike * ITEMS, noted[spike], base_slot + ages_of[spike]
+    piece = max(-(-of_all // SHARES), np.int64(WARP))
+    first_entry, last_entry = share_of * piece, min((share_of + 1) * piece, np.int64(of_all))
+    for begin_entry in range(first_entry, last_entry, 2 * THREADS):
+        {loads}
+        {row_ends}
         {adds}"""
+
+# Of two entries at once, so that both are under way in memory.
+_LOAD: Final = """\
+k_N, item_N, entry_N, raw_N, factor_N = begin_entry + N * THREADS + thread, 0, np.int64(0), np.int64(0), FACTOR
+if k_N < last_entry:
+    item_N = upper_bound(ends, k_N, 0, items)
+    entry_N = begins[item_N] + k_N
+    spike = (item0 + item_N) // ITEMS
+    kind, neuron = item0 + item_N - spike * ITEMS, noted[spike]
+    {load}"""
+
+_ROW_ENDS: Final = """\
+if begin_entry == first_entry:
+    near = upper_bound(ends, first_entry, 0, items)
+    places_near = (upper_bound(ends, last_entry - 1, 0, items) + 1 - near) * most
+    are_near = places_near <= ROOM
+    if are_near:
+        for place in range(thread, places_near, THREADS):
+            item = place // most
+            delay, spike = place - item * most, (item0 + near + item) // ITEMS
+            kind, neuron = item0 + near + item - spike * ITEMS, noted[spike]
+            {ends}
+    cuda.syncthreads()"""
+
+_ADD: Final = """\
+if k_N < last_entry:
+    spike = (item0 + item_N) // ITEMS
+    kind, neuron, arrival = item0 + item_N - spike * ITEMS, noted[spike], base_slot + ages_of[spike]
+    entry, raw, factor, item = entry_N, raw_N, factor_N, item_N
+    {add}"""
 
 _STEP: Final = """\
 if time > start:
@@ -211,20 +258,22 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     for p in range(len(plan.populations)):
         outside |= _begin(plan, p, lines)
         _neurons(plan, p, how, lines)
-    items = filled(_ITEMS, extents=_cases(parts, _extent), adds=_cases(parts, _add(plan))) if parts else ["pass"]
+    items = _items(plan, parts, how)
+    shared = [f"pulled{j} = cuda.shared.array(THREADS, numba.{x})" for j, x in enumerate(how.pulled) if x]
+    shared += [f"pulled{j}[thread] = 0" for j, x in enumerate(how.pulled) if x]
     between = ["arrive(arrived)", "target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
     body = filled(
         _RUN,
-        begin=lines.begin,
+        begin=[*shared, *lines.begin],
         ahead=[] if how.two else lines.ahead,
         deliver=filled(_DELIVER, items=items),
-        between=[*between, *lines.ahead] if how.two else [],
+        between=[*(["cuda.syncthreads()"] if how.pulled else between), *lines.ahead] if how.two else [],
         neurons=lines.neurons,
         meanwhile=[*lines.meanwhile, *_fetch(parts)],
         end=lines.end,
     )
-    outside |= {"add_word": _add_word(False), "add_narrow_word": _add_word(True)}
-    outside |= {x.__name__: x for x in (at, lanes_where, upper_bound, wide_load)}
+    outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True), "ROOM": _ROOM}
+    outside |= {x.__name__: x for x in (at, is_inside, lanes_where, upper_bound, wide_load)}
     outside |= {x: vars(loops)[x] for x in _LOOPS}
     outside |= {"sum_before": loops.sum_before(how.threads // WARP), "known_poisson": random_functions.known_poisson}
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
@@ -235,9 +284,9 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     return cuda.jit(launch_bounds=(how.threads, 1))(function)
 
 
-def _add_word(narrow: bool) -> Any:
+def _word_in(narrow: bool) -> Any:
     words = np.empty(0, np.uint16 if narrow else np.uint32)
-    return loops.make_add_word(narrow_bits if narrow else bits_for, code_of(words))
+    return loops.make_word_in(narrow_bits if narrow else bits_for, code_of(words))
 
 
 def updated(plan: Plan) -> list[str]:
@@ -262,23 +311,80 @@ def _cases(parts: tuple[Rows, ...], line_of: Callable[[Rows], list[str]]) -> lis
     ]
 
 
+def _arrays(part: Rows) -> tuple[str, str, str]:
+    """Return the names of entries, row ends, and ends of neurons."""
+    q = part.projection
+    one = f"[{part.part}]" if part.part >= 0 else ""
+    entries, indptr = (f"matrix{q}_0", f"matrix{q}_1{one}") if one else (f"matrix{q}_1", f"matrix{q}_2")
+    return entries, indptr, f"near{q}{one}" if part.delays else indptr
+
+
 def _extent(part: Rows) -> list[str]:
     q, s = part.projection, part.source
-    entries, indptr = ("matrix{}_1", "matrix{}_2") if part.part < 0 else ("matrix{}_0", f"matrix{{}}_1[{part.part}]")
-    own = f"neuron - WARP * places[{s}], size{s}, age, {entries.format(q)}.size"
-    return [f"entry, length = extent({indptr.format(q)}, ages{q}, {own})"]
+    entries, indptr, near = _arrays(part)
+    own = f"neuron - WARP * places[{s}], size{s}, age, {entries}.size"
+    return [f"entry, length = extent({indptr}, {near}, ages{q}, {own})"]
 
 
-def _add(plan: Plan) -> Callable[[Rows], list[str]]:
+def _load(part: Rows) -> list[str]:
+    q = part.projection
+    if part.part < 0:
+        return [f"raw_N, factor_N = np.int64(matrix{q}_1[np.uint64(entry_N)]), at(matrix{q}_0, entry_N)"]
+    own = f"neuron - WARP * places[{part.source}]"
+    return [f"raw_N, factor_N = np.int64(matrix{q}_0[np.uint64(entry_N)]), at(matrix{q}_2, {own})"]
+
+
+def _ends(part: Rows) -> list[str]:
+    q, own = part.projection, f"np.int64(neuron - WARP * places[{part.source}])"
+    if not part.delays:
+        return ["pass"]
+    return [
+        f"if is_inside({own}, size{part.source}) and delay < ages{q}.size:",
+        f"    row_ends[place] = {_arrays(part)[1]}[np.uint64({own} * ages{q}.size + delay + 1)]",
+    ]
+
+
+def _add(plan: Plan, how: How) -> Callable[[Rows], list[str]]:
+    """Return the function of the lines that add an entry of a part."""
+
     def lines(part: Rows) -> list[str]:
-        q, behind = part.projection, int(plan.is_state(plan.sums[part.sums]))
-        own = f"ages{q}, neuron - WARP * places[{part.source}], entry, arrival + {behind}, ring{part.sums}"
-        if part.part < 0:
-            return [f"add_entry(matrix{q}_0, matrix{q}_1, matrix{q}_2, {own})"]
-        add = "add_narrow_word" if part.narrow else "add_word"
-        return [f"{add}(matrix{q}_0, matrix{q}_1[{part.part}], matrix{q}_2, matrix{q}_3, {part.part}, {own})"]
+        q, sums = part.projection, plan.sums[part.sums]
+        target, behind = sums.population, int(plan.is_state(sums))
+        added = ["column, weight = raw, factor"]
+        if part.part >= 0:
+            word = "narrow_word_in" if part.narrow else "word_in"
+            added = [f"column, weight = {word}(raw, factor, matrix{q}_3, {part.part}, size{target})"]
+        if how.pulled:
+            first, own = f"WARP * (places[{target}] - low)", "WARP * (high - low)"
+            return [*added, f"add_own(pulled{part.sums}, column, size{target}, {first}, {own}, weight)"]
+        delay = [f"delay = np.int64(ages{q}[0])"]
+        if part.delays:
+            far = f"delay_of({_arrays(part)[1]}, ages{q}, neuron - WARP * places[{part.source}], entry)"
+            delay = ["if are_near:", f"    delay = delay_near(row_ends, (item - near) * most, ages{q}, entry)"]
+            delay += ["else:", f"    delay = {far}"]
+        return [*added, *delay, f"add_at(ring{part.sums}, arrival + delay + {behind}, column, weight)"]
 
     return lines
+
+
+def _items(plan: Plan, parts: tuple[Rows, ...], how: How) -> list[str]:
+    """Return the lines that deliver the spikes that a block has noted."""
+    if not parts:
+        return ["pass"]
+    first = parts[0]
+    factor = f"matrix{first.projection}_{0 if first.part < 0 else 2}.dtype.type(0)"
+    load = filled(_LOAD.replace("FACTOR", factor), load=_cases(parts, _load))
+    add = filled(_ADD, add=_cases(parts, _add(plan, how)))
+    each = [[re.sub(r"_N\b|\bN\b", lambda x: x[0].replace("N", str(n)), y) for y in lines] for lines in (load, add) for n in range(2)]
+    has_delays = any(x.delays for x in parts) and not how.pulled
+    text = _ITEMS.replace("SHARES", "1" if how.pulled else "blocks").replace("share_of", "0" if how.pulled else "block")
+    return filled(
+        text,
+        extents=_cases(parts, _extent),
+        loads=[*each[0], *each[1]],
+        row_ends=filled(_ROW_ENDS, ends=_cases(parts, _ends)) if has_delays else [],
+        adds=[*each[2], *each[3]],
+    )
 
 
 def _divided(plan: Plan, p: int) -> Any:
@@ -295,10 +401,9 @@ def _fetch(parts: tuple[Rows, ...]) -> list[str]:
     """Return the lines that ask for the entries of a warp's last spikes, while it waits."""
     lines = []
     for part in parts:
-        q, s = part.projection, part.source
-        entries, indptr = (f"matrix{q}_1", f"matrix{q}_2") if part.part < 0 else (f"matrix{q}_0", f"matrix{q}_1[{part.part}]")
-        taken = f"{entries}, {indptr}, ages{q}.size, WARP * (hint_word - places[{s}]), size{s}, hint_bits"
-        lines.append(f"    fetch_rows({taken})")
+        s = part.source
+        own = f"ages{part.projection}.size, WARP * (hint_word - places[{s}]), size{s}, hint_bits"
+        lines.append(f"    fetch_rows({', '.join(_arrays(part))}, {own})")
     return ["if hint_bits != 0:", *lines, "    hint_bits = np.uint32(0)"] if lines else []
 
 
@@ -338,7 +443,7 @@ def _neurons(plan: Plan, p: int, how: How, lines: Lines) -> None:
         y = f"x{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{j}"
         time, drawn = "time - 1" if is_state else "time", {m: _drawn(m) for m in sums.inputs}
         added = [f"{y} += at(weight{m}, i) * weight{m}.dtype.type({x.format(time)})" for m, x in drawn.items()]
-        place = f"ring{j}[np.uint64(now), i]"
+        place = f"pulled{j}[thread]" if how.pulled else f"ring{j}[np.uint64(now), i]"
         if how.resident:
             added = [f"{y} += at(weight{m}, i) * weight{m}.dtype.type(drawn{m})" for m in drawn]
             meanwhile += [f"drawn{m} = {x.format('last_step - 1' if is_state else 'last_step')}" for m, x in drawn.items()]
@@ -369,7 +474,7 @@ def _neurons(plan: Plan, p: int, how: How, lines: Lines) -> None:
         "i = iP",
         *load,
         *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m in x.inputs),
-        *(f"got{j} = ring{j}[0, 0]" for j, x in enumerate(plan.sums) if x.population == p and x.projections),
+        *(f"got{j} = {f'pulled{j}[0]' if how.pulled else f'ring{j}[0, 0]'}" for j, x in enumerate(plan.sums) if x.population == p and x.projections),
     ]
     lines.begin += _of(p, begin)
     own = ["i = iP"]
@@ -424,11 +529,9 @@ def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
 
 
 def launch_for(words: int) -> Launch:
-    """Return the launch for populations of so many words of bits: a block for each multiprocessor."""
-    driver = cuda_driver()
-    if not isinstance(driver, CudaDriver):
-        return Launch(3, 64)
-    return Launch(driver._attribute(_MULTIPROCESSORS, driver.devices[0]), 1024)
+    """Return the launch for so many words of bits: a warp for each, as far as a block has threads."""
+    blocks = min(cuda_driver().multiprocessors, max(1, words // _WORDS))
+    return Launch(blocks, min(max(-(-words // blocks), _WORDS) * WARP, _MOST_THREADS))
 
 
 def timing(plan: Plan, projections: Sequence[Projection]) -> tuple[int, int, bool]:
@@ -450,7 +553,8 @@ def _rows(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
         for q, source, count in sums.projections:
             parts = range(arrays[f"matrix{q}_1"].shape[0]) if count == 4 else [-1]
             narrow = count == 4 and are_narrow(arrays[f"matrix{q}_0"])
-            rows += [Rows(k, q, source, part, narrow) for part in parts]
+            delays = arrays[f"ages{q}"].size > 1
+            rows += [Rows(k, q, source, part, narrow, delays) for part in parts]
     return tuple(rows)
 
 
@@ -480,7 +584,20 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
     fired = _history(layout, history, state.step, max(2 * span, depth), depth)
     words = -(-int(places[-1]) // loops.AT_ONCE) * loops.AT_ONCE
     turns = -(-(steps + 1) // span) + 2
-    arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
+    parts = _rows(plan, arrays)
+    for part in parts:
+        if part.delays:
+            ends, each = arrays[f"matrix{part.projection}_{2 if part.part < 0 else 1}"], arrays[f"ages{part.projection}"].size
+            arrays[f"near{part.projection}"] = ends[..., ::each]
+    most = max((arrays[f"ages{part.projection}"].size for part in parts), default=1)
+    launch = launch_for(int(places[-1]))
+    share = -(-int(places[-1]) // launch.blocks)
+    resident = span == 1 and share <= launch.threads // WARP
+    entries = sum(arrays[f"matrix{q}_{1 if count == 3 else 0}"].size for x in plan.sums for q, _, count in x.projections)
+    pulled = two and slots == 1 and resident and entries <= MOST_PULLED
+    dtypes = [str(np.dtype(network.projections[x.projections[0][0]].dtype)) if x.projections else "" for x in plan.sums]
+    how = How(launch.threads, two, resident, tuple(dtypes) if pulled else ())
+    arrays["numbers"] = np.array([words, slots, span, depth, turns, most], np.int32)
     arrays["places"] = places.astype(np.int32)
     for r, (p, _) in enumerate(plan.recorded):
         ids = arrays.pop(f"chosen{r}")
@@ -498,13 +615,12 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
     *_, (times, ids, count, traces) = outs
     rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
     like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
-    launch = launch_for(int(places[-1]))
-    resident = span == 1 and -(-int(places[-1]) // launch.blocks) <= launch.threads // WARP
     run = numba_cuda_kernel(
-        kernel(plan, tuple(arrays), _rows(plan, arrays), How(launch.threads, two, resident)),
+        kernel(plan, tuple(arrays), parts, how),
         like,
         grid=launch.blocks,
         block=launch.threads,
+        cooperative=True,
         vmap_method="sequential",
         input_output_aliases={len(arrays) + k: k for k in range(len(old))},
     )
