@@ -15,7 +15,7 @@ from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.split import clear
 from event_ops.network import loops, reference
-from event_ops.network.plan import NoNativeRunError, Plan, Sums, plan_of
+from event_ops.network.plan import NoNativeRunError, Plan, Sums, changed, outputs, plan_of
 from event_ops.network.states import State
 from event_ops.neurons.numba_cpu import step_range
 from ffi_bridge import numba_kernel
@@ -68,18 +68,6 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
     outside |= {"deliver_entries": loops.deliver_entries, "deliver_words": loops.deliver_words}
     old = [f"old_{name}" for name in changed(plan)]
     return njit(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
-
-
-def changed(plan: Plan) -> list[str]:
-    """Return the names of arrays that a run updates: states, and histories."""
-    each = enumerate(plan.populations)
-    states = [f"state{p}_{k}" for p, part in each for k in range(len(part.states))]
-    return [*states, *(f"history{p}" for p in range(len(plan.populations)))]
-
-
-def outputs(plan: Plan) -> list[str]:
-    """Return the names of all outputs of a run."""
-    return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
 def _begin(plan: Plan, p: int) -> list[str]:

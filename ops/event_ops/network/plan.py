@@ -68,6 +68,18 @@ class Plan:
         return sums.receptor in self.populations[sums.population].states
 
 
+def changed(plan: Plan) -> list[str]:
+    """Return the names of arrays that a run updates: states, and histories."""
+    each = enumerate(plan.populations)
+    states = [f"state{p}_{k}" for p, part in each for k in range(len(part.states))]
+    return [*states, *(f"history{p}" for p in range(len(plan.populations)))]
+
+
+def outputs(plan: Plan) -> list[str]:
+    """Return the names of all outputs of a run."""
+    return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
+
+
 def lacks(network: Any, state: State) -> str:
     """Return why a network has no native run, as a clause, or ""."""
     try:

@@ -12,7 +12,7 @@ from numba import cuda
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from event_ops.kernels.numba_cuda.access import at, bounded, is_inside, upper_bound
+from event_ops.kernels.numba_cuda.access import bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
 from event_ops.kernels.numba_cuda.threads import FULL, WARP, sum_up_to
 
@@ -29,7 +29,9 @@ def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
             place = context.cast(builder, arguments[1], signature.args[1], types.intp)
             address = builder.ptrtoint(builder.gep(data, [place]), cgutils.intp_t)
-            function = cgutils.ir.FunctionType(cgutils.int32_t if reads else cgutils.ir.VoidType(), [cgutils.intp_t])
+            function = cgutils.ir.FunctionType(
+                cgutils.int32_t if reads else cgutils.ir.VoidType(), [cgutils.intp_t]
+            )
             outs = "=r," if reads else ""
             asm = cgutils.ir.InlineAsm(function, text, f"{outs}l,~{{memory}}", side_effect=True)
             found = builder.call(asm, [address])

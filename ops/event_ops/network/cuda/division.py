@@ -1,0 +1,87 @@
+"""The division of a run on a GPU: blocks and threads, turns and barriers, and who adds which entries."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from event_ops.checks.packed_entries import are_narrow
+from event_ops.kernels.numba_cuda.threads import WARP
+from event_ops.network.plan import Plan
+from event_ops.network.projections import Projection
+from ffi_bridge.cuda.driver import cuda_driver
+
+_MOST_STEPS: Final = 16  # of a turn
+_WORDS: Final = 4  # of a block, at least, where there are more blocks
+_MOST_THREADS: Final = 768  # more would have too few registers
+MOST_PULLED: Final = 1 << 22  # entries of all matrices
+
+
+class Rows(NamedTuple):
+    """Hold the rows of a projection, or of one part of its matrix: a spike has so many items as there are.
+
+    Args:
+        sums: the place of the sums that they are added to.
+        projection: its place; source: the population that sends.
+        part: of a matrix in words, or -1 for a CSR matrix; narrow: whether words have 16 bits.
+        delays: whether there is a row for each delay.
+    """
+
+    sums: int
+    projection: int
+    source: int
+    part: int
+    narrow: bool
+    delays: bool
+
+
+class Launch(NamedTuple):
+    """Hold the blocks of a run and their threads, all of which a GPU holds at once."""
+
+    blocks: int
+    threads: int
+
+
+class How(NamedTuple):
+    """Hold how a run goes.
+
+    Args:
+        threads: of a block.
+        two: whether a turn has two barriers.
+        resident: whether a warp has one word only.
+        pulled: where every block reads all entries, and adds those of its own neurons, the dtype of each
+            sums, or "".
+    """
+
+    threads: int
+    two: bool
+    resident: bool
+    pulled: tuple[str, ...] = ()
+
+
+def launch_for(words: int) -> Launch:
+    """Return the launch for so many words of bits: a warp for each, as far as a block has threads."""
+    blocks = min(cuda_driver().multiprocessors, max(1, words // _WORDS))
+    return Launch(blocks, min(max(-(-words // blocks), _WORDS) * WARP, _MOST_THREADS))
+
+
+def timing(plan: Plan, projections: Sequence[Projection]) -> tuple[int, int, bool]:
+    """Return the slots of the rings, the steps of a turn, and whether it has two barriers.
+
+    What a spike adds is read d steps later, or d + 1 for states. A turn of n steps delivers the spikes of the
+    turn before: where all is read 2 n steps later or more, the neurons need not wait for it.
+    """
+    parts = [(projections[q], int(plan.is_state(x))) for x in plan.sums for q, _, _ in x.projections]
+    least = min((part.min_delay + behind for part, behind in parts), default=2 * _MOST_STEPS)
+    slots = max((max(part.ages) + behind for part, behind in parts), default=1)
+    return max(slots, 1), max(1, min(least // 2, _MOST_STEPS)), least < 2
+
+
+def rows_of(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
+    """Return the rows of all projections, those of each part of a matrix by themselves."""
+    rows = []
+    for k, sums in enumerate(plan.sums):
+        for q, source, count in sums.projections:
+            parts = range(arrays[f"matrix{q}_1"].shape[0]) if count == 4 else [-1]
+            narrow = count == 4 and are_narrow(arrays[f"matrix{q}_0"])
+            delays = arrays[f"ages{q}"].size > 1
+            rows += [Rows(k, q, source, part, narrow, delays) for part in parts]
+    return tuple(rows)
