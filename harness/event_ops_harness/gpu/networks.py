@@ -17,6 +17,8 @@ import jax.numpy as jnp
 
 from event_ops_harness.networks import cuba
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.hpc_benchmark import static
+from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.microcircuit import network as microcircuit
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
 from event_ops_harness.networks.microcircuit.declared import declared, first_state
@@ -26,7 +28,7 @@ from event_ops_harness.networks.shared.worker import Counted, counting_run, coun
 from ffi_bridge import graph_options
 
 NEURONS = 4000  # of CUBA
-SCALES = (0.1, 1.0)  # of the microcircuit
+SCALES = (0.1, 1.0)  # of the others
 SECONDS = 1.0  # of model time in a stretch
 STRETCHES = 3  # that are measured, after one that is not
 SEED = 1
@@ -100,6 +102,20 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
 
 
+def static_network(scale: float, seconds: float) -> dict[str, Any]:
+    """Build NEST's `hpc_benchmark` with static synapses, in words of 16 bits, and time it in one call."""
+    model = HpcBenchmark(scale=scale)
+    started = time.perf_counter()
+    network, steps = static.declared(model, SEED), model.steps(seconds)
+    built = time.perf_counter() - started
+    way = Way(
+        ONE_CALL, partial(counting_run, steps), partial(static.declared_state, network, model, SEED), network
+    )
+    name, synapses = f"hpc_benchmark {scale:g}", int(network.projections[0].A.nse)
+    figures = {f"{name}, synapses": synapses, f"{name}, s to build": built}
+    return figures | stretches(name, [way], steps, model.neurons, seconds)
+
+
 def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
     """Return the rate of each population in `seconds`, after as many that are not counted."""
     move, steps = microcircuit.dynamics(model, None), model.steps(seconds)
@@ -125,7 +141,7 @@ def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
 def main(argv: list[str] | None = None) -> None:
     """Print the figures as one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("network", choices=("cuba", "microcircuit"))
+    parser.add_argument("network", choices=("cuba", "microcircuit", "hpc_benchmark"))
     parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args(argv)
@@ -133,8 +149,9 @@ def main(argv: list[str] | None = None) -> None:
     if options.network == "cuba":
         figures = balanced(options.seconds)
     else:
+        timed_at = simulated if options.network == "microcircuit" else static_network
         for scale in options.scales:
-            figures |= simulated(scale, options.seconds)
+            figures |= timed_at(scale, options.seconds)
     print(json.dumps(figures))
 
 
