@@ -1,0 +1,147 @@
+"""`Network` on a GPU: a run is one persistent kernel, whose spikes and states are those of the CPU.
+
+Weights, potentials and numbers that are drawn are multiples of 1/16 here, so that sums are exact in any order.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from event_ops import CSR, CompactCSR, neuron_step
+from event_ops.network import Network, PoissonInput, Population, Projection, Record
+from event_ops.network.cuda.division import Launch
+
+pytestmark = pytest.mark.usefixtures("on_gpu")
+
+GRID = 16
+START = {"V_m": 0.0, "refractory": 0.0, "I_syn": 0.0}
+
+
+def on_grid(x):
+    return jnp.floor(x * GRID) / GRID
+
+
+def move(V_m, I_syn, *, jump, drive):
+    return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive), on_grid(I_syn * 0.5)
+
+
+def move_with_noise(V_m, I_syn, *, jump, drive, xi):
+    return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive) + on_grid(xi), on_grid(I_syn * 0.5)
+
+
+RESETS: Any = {
+    "threshold": lambda V_m, I_syn, *, V_th: V_m - V_th,
+    "reset": lambda V_m, I_syn, *, V_th: (V_m * 0, I_syn),
+    "held": ("V_m",),
+}
+model = neuron_step(move, **RESETS)
+noisy = neuron_step(move_with_noise, **RESETS, noise={"xi": "normal"})
+
+
+def population(size, step=model, **parameters):
+    drive = jnp.asarray(np.random.default_rng(size).integers(4, 32, size) / GRID, jnp.float32)
+    return Population(size, step, drive=drive, V_th=8.0, t_ref=0.3, dt=0.1, **parameters)
+
+
+def matrix(rows, columns, seed=0, each=8):
+    rng = np.random.default_rng(seed)
+    nse = each * rows
+    weights = (rng.integers(-12, 24, nse) / GRID).astype(np.float32)
+    return CSR.from_coo(*(rng.integers(0, n, nse) for n in (rows, columns)), weights, shape=(rows, columns))
+
+
+def in_words(A):
+    """The matrix in words of 32 bits, whose scale keeps its weights."""
+    bits = (A.shape[1] - 1).bit_length()
+    codes = np.asarray(A.data * GRID).astype(np.int64)
+    words = (codes << bits | np.asarray(A.indices)).astype(np.uint32)
+    return CompactCSR(jnp.asarray(words), A.indptr, np.float32(1 / GRID), shape=A.shape)
+
+
+def delays(A, most, least=0):
+    return np.random.default_rng(4).integers(least, most + 1, A.nse)
+
+
+def one_population(size, receptor, delay, *, words=False, **more):
+    A = matrix(size, size)
+    each = delays(A, *delay) if isinstance(delay, tuple) else delay
+    jump = {} if receptor == "jump" else {"jump": 0.0}
+    projection = Projection(in_words(A) if words else A, receptor, delay=each)
+    return Network(population(size, **jump), [projection], **{"record": Record(spikes=2000)} | more)
+
+
+def assert_same(x, y):
+    assert jax.tree.structure(x) == jax.tree.structure(y)
+    for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def assert_as_on_cpu(network, state, steps):
+    found = network.run(state, steps, backend="numba_cuda")
+    assert_same(found, network.run(state, steps, backend="numba_cpu"))
+    return found
+
+
+# The GPU has two multiprocessors here: 130 neurons are five words of bits, of one block, and 280 are nine.
+@pytest.mark.parametrize(
+    ("size", "receptor", "delay", "words"),
+    [
+        (130, "I_syn", 0, False),  # every block pulls the entries of its neurons
+        (280, "jump", 1, False),
+        (280, "I_syn", 1, True),  # one barrier a step
+        (280, "jump", 2, False),
+        (130, "I_syn", 9, False),  # several steps in a turn
+        (280, "I_syn", (5,), True),  # delays of 0 and more: two barriers
+        (280, "jump", (5, 1), False),
+    ],
+)
+def test_the_spikes_and_states_are_those_of_the_cpu(size, receptor, delay, words):
+    network = one_population(size, receptor, delay, words=words)
+    state = network.state(START)
+    _, recording = assert_as_on_cpu(network, state, 60)
+    assert recording.num_spikes > size
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """A network with two populations, states and variables that receive, inputs, noise, and records."""
+    z, a = 70, 45
+    neurons = {"z": population(z), "a": population(a, noisy)}
+    words = in_words(matrix(z, z, 5))
+    projections = [
+        Projection(words, "I_syn", delay=delays(words, 6), source="z", target="z"),
+        Projection(matrix(z, a, 1), "jump", delay=3, source="z", target="a"),
+        Projection(matrix(a, z, 2), "I_syn", delay=1, source="a", target="z"),
+    ]
+    inputs = [
+        PoissonInput("I_syn", weight=0.25, mean=np.linspace(0, 1.6, z), target="z"),
+        PoissonInput("I_syn", weight=jnp.full(a, 0.5, jnp.float32), mean=0.5, target="a"),
+        PoissonInput("jump", weight=0.0625, mean=0.7, target="z"),
+    ]
+    states: Any = {"z": {"V_m": [3, 1, 3], "I_syn": np.arange(5)}, "a": {"V_m": [44]}}
+    network = Network(neurons, projections, inputs, Record(spikes=3000, states=states, every=5))
+    return network, network.state({"z": START, "a": START}, seed=3)
+
+
+@pytest.mark.slow
+def test_a_network_of_everything_goes_on_where_it_ended(everything):
+    network, state = everything
+    whole_end, whole = assert_as_on_cpu(network, state, 40)
+    half, first = network.run(state, 20, backend="numba_cuda")
+    end, second = network.run(half, 20, backend="numba_cuda")
+    assert_same(end, whole_end)
+    for k in range(2):
+        np.testing.assert_array_equal(whole.spikes[k], np.concatenate([first.spikes[k], second.spikes[k]]))
+    assert whole.num_spikes > 100
+
+
+@pytest.mark.slow
+def test_warps_may_have_several_words(everything, monkeypatch):
+    launch = "event_ops.network.numba_cuda.launch_for"
+    monkeypatch.setattr(launch, lambda words: Launch(2, 32))
+    network, state = everything
+    assert_as_on_cpu(network, state, 40)
