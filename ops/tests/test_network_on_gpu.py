@@ -1,6 +1,6 @@
 """`Network` on a GPU: a run is one persistent kernel, whose spikes and states are those of the CPU.
 
-Weights, potentials and numbers that are drawn are multiples of 1/16 here, so that sums are exact in any order.
+Weights, potentials and numbers that are drawn are multiples of 1/16: sums are exact in any order.
 """
 
 from typing import Any
@@ -143,5 +143,6 @@ def test_a_network_of_everything_goes_on_where_it_ended(everything):
 def test_warps_may_have_several_words(everything, monkeypatch):
     launch = "event_ops.network.numba_cuda.launch_for"
     monkeypatch.setattr(launch, lambda words: Launch(2, 32))
+    jax.clear_caches()
     network, state = everything
     assert_as_on_cpu(network, state, 40)

@@ -44,7 +44,8 @@ for page in range(0, rows * words, 4 * THREADS):
 
 _ITEMS: Final = """\
 for item0 in range(0, number * ITEMS, THREADS):
-    items, item, entry, length = min(number * ITEMS - item0, THREADS), item0 + thread, np.int64(0), np.int64(0)
+    items, item = min(number * ITEMS - item0, THREADS), item0 + thread
+    entry, length = np.int64(0), np.int64(0)
     if thread < items:
         spike = item // ITEMS
         kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
@@ -61,7 +62,8 @@ for item0 in range(0, number * ITEMS, THREADS):
 
 # Of two entries at once, so that both are under way in memory.
 _LOAD: Final = """\
-k_N, item_N, entry_N, raw_N, factor_N = begin_entry + N * THREADS + thread, 0, np.int64(0), np.int64(0), FACTOR
+k_N, item_N = begin_entry + N * THREADS + thread, 0
+entry_N, raw_N, factor_N = np.int64(0), np.int64(0), FACTOR
 if k_N < last_entry:
     item_N = upper_bound(ends, k_N, 0, items)
     entry_N = begins[item_N] + k_N

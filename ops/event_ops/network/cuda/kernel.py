@@ -41,7 +41,8 @@ low, high = min(block * share, places[POPULATIONS]), min((block + 1) * share, pl
 hint_word, hint_bits = np.int64(0), np.uint32(0)
 found, target = np.int64(0), np.int32(0)
 # The first turn delivers the spikes of the history.
-row, rows, offset, base, base_slot = np.int64(0), np.int64(numbers[3]), -np.int64(numbers[3]), start, np.int64(0)
+row, rows, offset = np.int64(0), np.int64(numbers[3]), -np.int64(numbers[3])
+base, base_slot = start, np.int64(0)
 half, first_step, last_step, slot = np.int64(0), start, start, np.int64(0)
 for turn in range(numbers[4]):
     {ahead}

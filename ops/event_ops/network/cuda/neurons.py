@@ -173,6 +173,7 @@ def _drawn(m: int) -> str:
 
 def _recorded(plan: Plan, p: int) -> list[str]:
     """Return the lines that record the states of a neuron, behind a step."""
+    states = plan.populations[p].states
     return [
         line
         for r, (population, key) in enumerate(plan.recorded)
@@ -180,7 +181,6 @@ def _recorded(plan: Plan, p: int) -> list[str]:
         for line in [
             "if (time - start) % every[0] == 0 and is_own:",
             f"    for k in range(begins{r}[i], begins{r}[i + np.uint64(1)]):",
-            f"        trace{r}[(time - start) // every[0] - 1, order{r}[k]] = "
-            f"x{p}_{plan.populations[p].states.index(key)}",
+            f"        trace{r}[(time - start) // every[0] - 1, order{r}[k]] = x{p}_{states.index(key)}",
         ]
     ]
