@@ -56,7 +56,7 @@ def reach(k: Any, low: Any, high: Any) -> Any:
 
 @cuda.jit(device=True)
 def within(distance: Any, reached: Any) -> Any:
-    """Return the distance that is nearest to this one of those that were `reached`, as int32."""
+    """Return the distance between the two of `reach` that is nearest to this one, as int32."""
     return min(max(np.int32(distance), reached[0]), reached[1])
 
 
