@@ -49,7 +49,7 @@ def ahead_of(entries: int, threads: int) -> int:
 def reach(k: Any, low: Any, high: Any) -> Any:
     """Return the distances from k to the first and to the last entry from `low` up to `high`, as int32.
 
-    Distances of 32 bits from one k take half of the instructions, and of the registers, of entries' numbers.
+    They take fewer registers than the numbers of entries, which have 64 bits: loads are not kept waiting.
     """
     return np.int32(max(low - k, 0)), np.int32(min(high - 1 - k, _FAR))
 
