@@ -97,7 +97,8 @@ def assert_same(x, y):
 def test_a_native_run_has_the_bits_of_the_scan():
     network = two_populations(**RECORDED)
     state = first_state(network)
-    assert network.explain(state) == "one native call"
+    assert network.explain(state) == network.explain(state, platform="cpu") == "one native call"
+    assert "no native run on tpu" in network.explain(state, platform="tpu")
     native = network.run(state, 200, backend="numba_cpu")
     assert_same(native, network.run(state, 200, backend="reference"))
     _, recording = native

@@ -103,6 +103,7 @@ def test_the_spikes_and_states_are_those_of_the_cpu(size, receptor, delay, words
     network = one_population(size, receptor, delay, words=words)
     state = network.state(START)
     _, recording = assert_as_on_cpu(network, state, 60)
+    assert network.explain(state, platform="gpu") == "one persistent kernel"
     assert recording.num_spikes > size
 
 

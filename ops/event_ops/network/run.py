@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,13 @@ from event_ops.network.projections import Projection
 from event_ops.network.states import Recording, State
 from event_ops.sparse.pytree import register
 from ffi_bridge import XLACustomKernel
+
+# Platform -> the backend of a native run there, what `explain` says of it, and what it needs.
+_NATIVE: Final = {
+    "cpu": ("numba_cpu", "one native call", "Numba"),
+    "gpu": ("numba_cuda", "one persistent kernel", "numba-cuda"),
+}
+_BACKENDS: Final = tuple(backend for backend, _, _ in _NATIVE.values())
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -37,9 +44,11 @@ class Network:
 
     The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, and `csr_event_arrivals` or
     `compact_event_arrivals`. On the CPU the scan is one native call on one thread, which gives the same bits
-    as the operators do on one thread; elsewhere, and where `explain` says so, it is the scan. Works under
-    jit, vmap and grad; there are no derivatives through spikes. A network is a pytree, as are its parts but
-    for the record, and may be an argument of a jitted function; what is static is compiled in.
+    as the operators do on one thread. On a GPU it is one kernel, whose threads stay for all steps; what
+    arrives in a step is added up in any order there, so that sums are rounded otherwise. Elsewhere, and where
+    `explain` says so, it is the scan. Works under jit, vmap and grad; there are no derivatives through
+    spikes. A network is a pytree, as are its parts but for the record, and may be an argument of a jitted
+    function; what is static is compiled in.
 
     Args:
         neurons: a `Population`, or name -> population.
@@ -128,16 +137,16 @@ class Network:
         Args:
             state: of `state`, or of a run; under `jax.jit(..., donate_argnums=...)` it is updated in place.
             steps: >= 1, static; a multiple of the record's `every`, where it has states.
-            backend: "numba_cpu", the native call, or "reference", the scan; default: choose, as `explain`
-                says.
+            backend: "numba_cpu", the native call, "numba_cuda", the kernel of a GPU, or "reference", the
+                scan; default: choose, as `explain` says.
 
         Raises:
             TypeError: a state of a dtype that does not fit, or names that the model does not take.
-            ValueError: a shape or a receptor that does not fit, or backend="numba_cpu" where it cannot be.
+            ValueError: a shape or a receptor that does not fit, or a native backend where it cannot be.
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        if backend in ("numba_cpu", "numba_cuda") and (reason := lacks(self, state)):
+        if backend in _BACKENDS and (reason := lacks(self, state)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         leaves, tree = jax.tree.flatten((self, state))
         outs = self._outs(state, count)
@@ -145,12 +154,19 @@ class Network:
         step = state.step + np.int32(count)
         return State(neurons, history, step, state.seed), Recording(*recorded)
 
-    def explain(self, state: State) -> str:
-        """Return how a run from a state goes on a CPU: as one native call, or as a scan, and why."""
+    def explain(self, state: State, *, platform: str | None = None) -> str:
+        """Return how a run from a state goes: as one native call or kernel, or as a scan, and why.
+
+        platform: "cpu" or "gpu"; default: that of JAX's first device.
+        """
         check_state(state, self.layout, self.record)
-        has_numba = "numba_cpu" in kernel.available_backends("cpu")
-        reason = lacks(self, state) if has_numba else "Numba is not installed"
-        return f"a scan of operators, since {reason}" if reason else "one native call"
+        name = platform or jax.default_backend()
+        backends = kernel.available_backends(name)
+        if name not in _NATIVE:
+            return f"a scan of operators, since there is no native run on {name}"
+        backend, said, package = _NATIVE[name]
+        reason = lacks(self, state) if backend in backends else f"{package} is not installed"
+        return f"a scan of operators, since {reason}" if reason else said
 
     def _outs(self, state: State, steps: int) -> Any:
         """Return shapes and dtypes of the results of a run."""
