@@ -80,7 +80,6 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
                 arrays[f"ages{part.projection}"].size,
             )
             arrays[f"near{part.projection}"] = ends[..., ::each]
-    most = max((arrays[f"ages{part.projection}"].size for part in parts), default=1)
     launch = launch_for(int(places[-1]))
     share = -(-int(places[-1]) // launch.blocks)
     resident = span == 1 and share <= launch.threads // WARP
@@ -93,7 +92,7 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
         for x in plan.sums
     ]
     how = How(launch.threads, two, resident, tuple(dtypes) if pulled else ())
-    arrays["numbers"] = np.array([words, slots, span, depth, turns, most], np.int32)
+    arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
     arrays["places"] = places.astype(np.int32)
     for r, (p, _) in enumerate(plan.recorded):
         ids = arrays.pop(f"chosen{r}")

@@ -17,7 +17,6 @@ from event_ops.kernels.numba_cuda.packed_entries import column_in
 from event_ops.kernels.numba_cuda.threads import FULL, WARP, sum_up_to
 
 AT_ONCE = 4  # words that a thread reads by one load
-LINE = 128  # bytes
 
 
 def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
@@ -45,7 +44,6 @@ def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
 
 arrive_one = _asm("arrive_one", "red.release.gpu.global.add.u32 [$0], 1;", types.void, reads=False)
 arrived_now = _asm("arrived_now", "ld.acquire.gpu.global.u32 $0, [$1];", types.int32, reads=True)
-fetch_line = _asm("fetch_line", "prefetch.global.L2 [$0];", types.void, reads=False)
 
 
 @cuda.jit(device=True)
@@ -64,22 +62,6 @@ def wait_for_all(arrived: Any, target: Any) -> None:
             while np.int32(arrived_now(arrived, 0) - target) < 0:
                 cuda.nanosleep(np.uint32(20))
         cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def fetch_rows(entries: Any, indptr: Any, near: Any, each: Any, first: Any, size: Any, bits: Any) -> None:
-    """Ask for the entries of spikes, neuron `first` + bit; all lanes of a warp call it."""
-    each, line, places = np.int64(each), np.int64(LINE // entries.itemsize), np.int64(LINE // indptr.itemsize)
-    while bits != 0:
-        neuron = first + cuda.ffs(bits) - 1
-        bits &= bits - np.uint32(1)
-        if is_inside(neuron, size):
-            low = bounded(near[np.uint64(neuron)], entries.size)
-            high = bounded(near[np.uint64(neuron + 1)], entries.size)
-            for k in range(low + cuda.laneid * line, high, WARP * line):
-                fetch_line(entries, k)
-            if each > 1 and cuda.laneid * places <= each:
-                fetch_line(indptr, neuron * each + cuda.laneid * places)
 
 
 @cache
@@ -133,12 +115,9 @@ def extent(indptr: Any, near: Any, ages: Any, neuron: Any, size: Any, time: Any,
 
 
 @cuda.jit(device=True)
-def delay_of(indptr: Any, ages: Any, neuron: Any, entry: Any) -> Any:
-    """Return the delay of an entry of a neuron, whose rows are one for each delay."""
-    each = np.int64(ages.size)
-    if each == 1:
-        return np.int64(ages[0])
-    first = neuron * each
+def delay_of(indptr: Any, each: Any, neuron: Any, entry: Any) -> Any:
+    """Return the delay of an entry of a neuron, whose rows are one for each of so many delays."""
+    first = np.int64(neuron) * each
     low, high = first + 1, first + each
     # Lanes look at different ends first: then all ends of a neuron are near after one trip to memory.
     probed = low + cuda.laneid * each // WARP
@@ -158,13 +137,6 @@ def add_at(ring: Any, slot: Any, column: Any, weight: Any) -> None:
         slot -= slots
     if is_inside(slot, slots) and is_inside(column, ring.shape[1]):
         cuda.atomic.add(ring, (np.uint64(slot), np.uint64(column)), weight)
-
-
-@cuda.jit(device=True)
-def delay_near(row_ends: Any, first: Any, ages: Any, entry: Any) -> Any:
-    """Return the delay of an entry, of whose neuron the row ends are in shared memory from `first` on."""
-    each = np.int64(ages.size)
-    return upper_bound(row_ends, entry, first, first + each - 1) - first
 
 
 @cuda.jit(device=True)

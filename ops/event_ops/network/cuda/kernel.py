@@ -15,30 +15,24 @@ from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from event_ops.kernels.numba_cuda.threads import WARP, lanes_where
 from event_ops.kernels.numba_cuda.wide import wide_load
 from event_ops.network.cuda import device
-from event_ops.network.cuda.delivery import ROOM, deliver_lines, fetch_lines
+from event_ops.network.cuda.delivery import deliver_lines
 from event_ops.network.cuda.division import How, Rows
 from event_ops.network.cuda.neurons import Lines, functions_of, neuron_lines
 from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
-_LOOPS: Final = (
-    "add_at", "add_own", "arrive", "delay_near", "delay_of", "extent", "fetch_rows", "id_of", "note_bits",
-    "wait_for_all",
-)  # fmt: skip
-
+_LOOPS: Final = "add_at", "add_own", "arrive", "delay_of", "extent", "id_of", "note_bits", "wait_for_all"
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
 begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int32)
-of_warp, row_ends = cuda.shared.array(WARP, numba.int32), cuda.shared.array(ROOM, numba.int64)
+of_warp = cuda.shared.array(WARP, numba.int32)
 thread, lane, block, blocks = cuda.threadIdx.x, cuda.laneid, cuda.blockIdx.x, cuda.gridDim.x
 start, stop = np.int64(begin[0]), np.int64(begin[0]) + steps[0]
 words, slots, span = np.int64(numbers[0]), np.int64(numbers[1]), np.int64(numbers[2])
-most, near, are_near = np.int64(numbers[5]), np.int64(0), False
 share = -(-np.int64(places[POPULATIONS]) // blocks)
 low, high = min(block * share, places[POPULATIONS]), min((block + 1) * share, places[POPULATIONS])
 {begin}
-hint_word, hint_bits = np.int64(0), np.uint32(0)
 found, target = np.int64(0), np.int32(0)
 # The first turn delivers the spikes of the history.
 row, rows, offset = np.int64(0), np.int64(numbers[3]), -np.int64(numbers[3])
@@ -83,10 +77,10 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
         deliver=deliver_lines(plan, parts, how),
         between=[*(["cuda.syncthreads()"] if how.pulled else between), *lines.ahead] if how.two else [],
         neurons=lines.neurons,
-        meanwhile=[*lines.meanwhile, *fetch_lines(parts)],
+        meanwhile=lines.meanwhile,
         end=lines.end,
     )
-    outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True), "ROOM": ROOM}
+    outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
     outside |= {x.__name__: x for x in (at, is_inside, lanes_where, upper_bound, wide_load)}
     outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {

@@ -26,8 +26,7 @@ if time < stop:
     if lane == 0:
         fired[(half + time - first_step) * words + word] = bits
         if time >= stop - historyP.shape[0]:
-            historyP[time % historyP.shape[0], word - places[P]] = bits
-    {hint}"""
+            historyP[time % historyP.shape[0], word - places[P]] = bits"""
 
 _NEURONS: Final = """\
 for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1]), WARPS):
@@ -128,14 +127,12 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         else:
             variables += [f"sums{j} = state{p}_0.dtype.type(0)", *added]
     text = _STEP.replace("{arguments}", ", ".join(arguments))
-    is_source = any(source == p for x in plan.sums for _, source, _ in x.projections)
     step = filled(
         text,
         arrive=arrive or ["pass"],
         record=_recorded(plan, p),
         variables=variables,
         after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
-        hint=["if bits != 0:", "    hint_word, hint_bits = np.int64(word), bits"] if is_source else [],
     )
     if not how.resident:
         lines.neurons += _of(p, filled(_NEURONS, load=load, step=step, store=store))
