@@ -3,6 +3,7 @@
 Weights, potentials and numbers that are drawn are multiples of 1/16: sums are exact in any order.
 """
 
+import importlib
 from typing import Any
 
 import jax
@@ -14,10 +15,15 @@ from event_ops import CSR, CompactCSR, neuron_step
 from event_ops.network import Network, PoissonInput, Population, Projection, Record
 from event_ops.network.cuda.division import Launch
 
-pytestmark = pytest.mark.usefixtures("on_gpu")
-
 GRID = 16
 START = {"V_m": 0.0, "refractory": 0.0, "I_syn": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def checked_gpu(gpu, on_gpu, monkeypatch):
+    """The emulated GPU, which looks for races and for memory that nobody has written."""
+    checks = importlib.import_module("ptx_on_cpu").Checks(initialised=True, races=True)
+    monkeypatch.setattr(gpu, "checks", checks)
 
 
 def on_grid(x):
@@ -147,3 +153,20 @@ def test_warps_may_have_several_words(everything, monkeypatch):
     jax.clear_caches()
     network, state = everything
     assert_as_on_cpu(network, state, 40)
+
+
+def test_a_batch_goes_through_the_kernel_one_after_the_other():
+    network = one_population(280, "jump", 1)
+    states = [network.state(START | {"V_m": x}) for x in (0.0, 2.0)]
+    batch = jax.tree.map(lambda *x: jnp.stack(x), *states)
+    found = jax.vmap(lambda state: network.run(state, 20, backend="numba_cuda"))(batch)
+    for k, state in enumerate(states):
+        one = network.run(state, 20, backend="numba_cpu")
+        assert_same(jax.tree.map(lambda x, k=k: x[k], found), one)
+
+
+def test_spikes_without_room_are_counted():
+    small, none = (one_population(280, "jump", 1, record=Record(spikes=x)) for x in (9, 0))
+    _, some = assert_as_on_cpu(small, small.state(START), 20)
+    _, counted = assert_as_on_cpu(none, none.state(START), 20)
+    assert some.num_spikes == counted.num_spikes > 9

@@ -17,7 +17,7 @@ import numpy as np
 from event_ops.kernels.numba_cuda.threads import WARP
 from event_ops.network import reference
 from event_ops.network.cuda import device
-from event_ops.network.cuda.division import MOST_PULLED, How, launch_for, rows_of, timing
+from event_ops.network.cuda.division import Rows, how_of, launch_for, rows_of, timing
 from event_ops.network.cuda.kernel import kernel
 from event_ops.network.layout import Layout
 from event_ops.network.plan import NoNativeRunError, Plan, changed, plan_of
@@ -61,50 +61,40 @@ def _history(
     return jnp.pad(words, ((0, rows - depth), (0, padding))).reshape(-1)
 
 
-def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: Any) -> Any:
-    """Return the results of the native call in the structure of `outs`."""
-    layout, steps = network.layout, int(arrays["steps"])
-    populations = list(zip(layout.populations, plan.populations, strict=True))
-    neurons, history = layout.named(state.neurons), layout.named(state.history)
-    places = np.cumsum([0, *(-(-layout.populations[name].size // WARP) for name, _ in populations)])
-    slots, span, two = timing(plan, network.projections)
-    depth = max(layout.slots.values()) - 1
-    fired = _history(layout, history, state.step, max(2 * span, depth), depth)
-    words = -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
-    turns = -(-(steps + 1) // span) + 2
-    parts = rows_of(plan, arrays)
+def _more(layout: Layout, plan: Plan, arrays: dict[str, Any], parts: tuple[Rows, ...]) -> dict[str, Any]:
+    """Return further arrays of the kernel: where neurons' entries end, and who records which neuron."""
+    more: dict[str, Any] = {}
     for part in parts:
         if part.delays:
-            ends, each = (
-                arrays[f"matrix{part.projection}_{2 if part.part < 0 else 1}"],
-                arrays[f"ages{part.projection}"].size,
-            )
-            arrays[f"near{part.projection}"] = ends[..., ::each]
-    launch = launch_for(int(places[-1]))
-    share = -(-int(places[-1]) // launch.blocks)
-    resident = span == 1 and share <= launch.threads // WARP
-    entries = sum(
-        arrays[f"matrix{q}_{1 if count == 3 else 0}"].size for x in plan.sums for q, _, count in x.projections
-    )
-    pulled = two and slots == 1 and resident and entries <= MOST_PULLED
-    dtypes = [
-        str(np.dtype(network.projections[x.projections[0][0]].dtype)) if x.projections else ""
-        for x in plan.sums
-    ]
-    how = How(launch.threads, two, resident, tuple(dtypes) if pulled else ())
-    arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
-    arrays["places"] = places.astype(np.int32)
+            q, place = part.projection, 2 if part.part < 0 else 1
+            more[f"near{q}"] = arrays[f"matrix{q}_{place}"][..., :: arrays[f"ages{q}"].size]
+    sizes = [population.size for population in layout.populations.values()]
     for r, (p, _) in enumerate(plan.recorded):
         ids = arrays.pop(f"chosen{r}")
-        size = layout.populations[populations[p][0]].size
-        arrays[f"order{r}"] = np.argsort(ids, kind="stable").astype(np.int32)
-        arrays[f"begins{r}"] = np.searchsorted(np.sort(ids), np.arange(size + 1)).astype(np.int32)
+        more[f"order{r}"] = np.argsort(ids, kind="stable").astype(np.int32)
+        more[f"begins{r}"] = np.searchsorted(np.sort(ids), np.arange(sizes[p] + 1)).astype(np.int32)
+    return more
+
+
+def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: Any) -> Any:
+    """Return the results of the native call in the structure of `outs`."""
+    layout = network.layout
+    populations = list(zip(layout.populations, plan.populations, strict=True))
+    neurons, history = layout.named(state.neurons), layout.named(state.history)
+    places = np.cumsum([0, *(-(-population.size // WARP) for population in layout.populations.values())])
+    (slots, span, _), launch = timing(plan, network.projections), launch_for(int(places[-1]))
+    depth, words = max(layout.slots.values()) - 1, -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
+    parts, turns = rows_of(plan, arrays), -(-(int(arrays["steps"]) + 1) // span) + 2
+    how = how_of(plan, arrays, network.projections, launch, int(places[-1]))
+    arrays |= _more(layout, plan, arrays, parts)
+    arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
+    arrays["places"] = places.astype(np.int32)
     old = [neurons[name][key] for name, part in populations for key in part.states]
     old += [history[name] for name, _ in populations]
-    old += [jnp.zeros(1, jnp.int32), fired]
+    old += [jnp.zeros(1, jnp.int32), _history(layout, history, state.step, max(2 * span, depth), depth)]
     for sums in plan.sums:
         if sums.projections:
-            name, part = populations[sums.population]
+            name, _ = populations[sums.population]
             dtype = network.projections[sums.projections[0][0]].dtype
             old.append(jnp.zeros((slots, layout.populations[name].size), dtype))
     *_, (times, ids, count, traces) = outs

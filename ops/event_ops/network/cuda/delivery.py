@@ -45,7 +45,7 @@ for item0 in range(0, number * ITEMS, THREADS):
         spike = item // ITEMS
         kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
         {extents}
-    before, of_all = sum_before(np.int32(length), of_warp)
+    before, of_all = entries_before(COUNT(length), entries_of_warp)
     begins[thread], ends[thread] = entry - before, before + length
     cuda.syncthreads()
     piece = max(-(-of_all // SHARES), np.int64(WARP))

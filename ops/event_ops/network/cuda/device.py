@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from event_ops.kernels.numba_cuda.access import bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
-from event_ops.kernels.numba_cuda.threads import FULL, WARP, sum_up_to
+from event_ops.kernels.numba_cuda.threads import FULL, WARP
 
 AT_ONCE = 4  # words that a thread reads by one load
 
@@ -65,11 +65,22 @@ def wait_for_all(arrived: Any, target: Any) -> None:
 
 
 @cache
-def sum_before(warps: int) -> Any:
-    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block, as int32.
+def sum_before(warps: int, number: Any) -> Any:
+    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block.
 
     All threads of a block of so many warps call it; `of_warp` is in shared memory, a number for each warp.
+    Sums are of the type `number`, int32 or int64.
     """
+
+    @cuda.jit(device=True)
+    def sum_up_to(value: Any) -> Any:
+        total, offset = number(value), 1
+        while offset < WARP:
+            before = cuda.shfl_up_sync(FULL, total, offset)
+            if cuda.laneid >= offset:
+                total = number(total + before)
+            offset *= 2
+        return total
 
     @cuda.jit(device=True)
     def before(value: Any, of_warp: Any) -> Any:
@@ -79,10 +90,10 @@ def sum_before(warps: int) -> Any:
         if lane == WARP - 1:
             of_warp[warp] = up_to
         cuda.syncthreads()
-        sums = sum_up_to(of_warp[lane] if lane < warps else np.int32(0))
+        sums = sum_up_to(of_warp[lane] if lane < warps else number(0))
         total = cuda.shfl_sync(FULL, sums, warps - 1)
         earlier = cuda.shfl_sync(FULL, sums, max(warp - 1, 0))
-        return np.int32(up_to - value + (earlier if warp else np.int32(0))), total
+        return number(up_to - value + (earlier if warp else number(0))), total
 
     return before
 

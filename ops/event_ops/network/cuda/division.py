@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.kernels.numba_cuda.threads import WARP
 from event_ops.network.plan import Plan
@@ -47,6 +49,7 @@ class How(NamedTuple):
         threads: of a block.
         two: whether a turn has two barriers.
         resident: whether a warp has one word only.
+        wide: whether there are so many entries that those of a turn are counted in 64 bits.
         pulled: where every block reads all entries, and adds those of its own neurons, the dtype of each
             sums, or "".
     """
@@ -54,6 +57,7 @@ class How(NamedTuple):
     threads: int
     two: bool
     resident: bool
+    wide: bool = False
     pulled: tuple[str, ...] = ()
 
 
@@ -85,3 +89,23 @@ def rows_of(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
             delays = arrays[f"ages{q}"].size > 1
             rows += [Rows(k, q, source, part, narrow, delays) for part in parts]
     return tuple(rows)
+
+
+def how_of(
+    plan: Plan, arrays: dict[str, Any], projections: Sequence[Projection], launch: Launch, words: int
+) -> How:
+    """Return how a run goes with neurons of so many words of bits.
+
+    Where a spike acts in its own step, the entries of a step are pulled if they are few: then blocks need not
+    wait for each other's sums.
+    """
+    slots, span, two = timing(plan, projections)
+    used = [(x, q, count) for x in plan.sums for q, _, count in x.projections]
+    entries = sum(arrays[f"matrix{q}_{1 if count == 3 else 0}"].size for _, q, count in used)
+    resident = span == 1 and -(-words // launch.blocks) <= launch.threads // WARP
+    wide = entries * span > np.iinfo(np.int32).max
+    pulled: tuple[str, ...] = ()
+    if two and slots == 1 and resident and entries <= MOST_PULLED:
+        parts = [x.projections[:1] for x in plan.sums]
+        pulled = tuple(str(np.dtype(projections[x[0][0]].dtype)) if x else "" for x in parts)
+    return How(launch.threads, two, resident, wide, pulled)

@@ -25,8 +25,8 @@ _LOOPS: Final = "add_at", "add_own", "arrive", "delay_of", "extent", "id_of", "n
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
-begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, numba.int32)
-of_warp = cuda.shared.array(WARP, numba.int32)
+begins, ends = cuda.shared.array(THREADS, numba.int64), cuda.shared.array(THREADS, COUNTED)
+of_warp, entries_of_warp = cuda.shared.array(WARP, numba.int32), cuda.shared.array(WARP, COUNTED)
 thread, lane, block, blocks = cuda.threadIdx.x, cuda.laneid, cuda.blockIdx.x, cuda.gridDim.x
 start, stop = np.int64(begin[0]), np.int64(begin[0]) + steps[0]
 words, slots, span = np.int64(numbers[0]), np.int64(numbers[1]), np.int64(numbers[2])
@@ -63,7 +63,7 @@ if cuda.grid(1) == 0:
 @lru_cache(_KEPT)
 def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How) -> Any:
     """Return the kernel of a plan: of arrays with these names, then those that a run updates, and results."""
-    lines, outside = Lines(), {}
+    lines, outside, count = Lines(), {}, np.int64 if how.wide else np.int32
     for p in range(len(plan.populations)):
         outside |= functions_of(plan, p, lines)
         neuron_lines(plan, p, how, lines)
@@ -84,10 +84,12 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     outside |= {x.__name__: x for x in (at, is_inside, lanes_where, upper_bound, wide_load)}
     outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {
-        "sum_before": device.sum_before(how.threads // WARP),
+        "sum_before": device.sum_before(how.threads // WARP, np.int32),
+        "entries_before": device.sum_before(how.threads // WARP, count),
         "known_poisson": random_functions.known_poisson,
     }
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
+    outside |= {"COUNT": count, "COUNTED": numba.int64 if how.wide else numba.int32}
     outside |= {"THREADS": how.threads, "WARP": WARP, "WARPS": how.threads // WARP, "ITEMS": len(parts)}
     outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
     old = [f"old_{name}" for name in updated(plan)]

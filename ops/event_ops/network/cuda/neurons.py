@@ -32,7 +32,9 @@ _NEURONS: Final = """\
 for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1]), WARPS):
     own = WARP * (word - places[P]) + lane
     is_own, i, now = own < sizeP, np.uint64(min(own, sizeP - 1)), slot
-    {load}
+    {zero}
+    if is_own:
+        {load}
     for time in range(first_step, last_step):
         {step}
         now += 1
@@ -102,6 +104,7 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         values[f"{array_names(neuron)[neuron.positional + k]}[i]"] = own if receptor else f"given{p}_{k}[i]"
     arguments = [values.get(place, place) for place in divided.loads.values()]
     arguments += [f"shared{p}[{k}]" for k in range(len(shared_names(divided)))]
+    zero = [f"{x} = state{p}_{k}.dtype.type(0)" for k, x in enumerate(states)]
     load = [f"{x} = state{p}_{k}[i]" for k, x in enumerate(states)]
     store = [f"state{p}_{k}[i] = {x}" for k, x in enumerate(states)]
     arrive, variables, ahead, meanwhile = [], [], [], []
@@ -120,7 +123,8 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
                 for m, x in drawn.items()
             ]
         if sums.projections:
-            added += [f"{y} += {f'got{j}' if how.resident else place}", "if is_own:", f"    {place} = 0"]
+            got = f"got{j}" if how.resident else place
+            added += ["if is_own:", f"    {y} += {got}", f"    {place} = 0"]
             ahead += [f"got{j} = {place}"]
         if is_state:
             arrive += added
@@ -135,7 +139,7 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
     )
     if not how.resident:
-        lines.neurons += _of(p, filled(_NEURONS, load=load, step=step, store=store))
+        lines.neurons += _of(p, filled(_NEURONS, zero=zero, load=load, step=step, store=store))
         return
     begin = [
         "hasP = low + thread // WARP < min(high, places[P + 1]) and low + thread // WARP >= places[P]",
@@ -145,14 +149,14 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         *load,
         *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m in x.inputs),
         *(
-            f"got{j} = {f'pulled{j}[0]' if how.pulled else f'ring{j}[0, 0]'}"
+            f"got{j} = {f'pulled{j}[thread]' if how.pulled else f'ring{j}[0, 0]'}"
             for j, x in enumerate(plan.sums)
             if x.population == p and x.projections
         ),
     ]
     lines.begin += _of(p, begin)
     own = ["i = iP"]
-    lines.ahead += _of(p, ["if hasP:", *(f"    {x}" for x in ["now = slot", *own, *ahead])]) if ahead else []
+    lines.ahead += _of(p, ["if ownP:", *(f"    {x}" for x in ["now = slot", *own, *ahead])]) if ahead else []
     lines.meanwhile += _of(p, ["if hasP:", *(f"    {x}" for x in [*own, *meanwhile])]) if meanwhile else []
     lines.neurons += _of(p, filled(_RESIDENT, step=["now = slot", *step]))
     lines.end += _of(p, ["if ownP:", *(f"    {x}" for x in [*own, *store])])
