@@ -11,11 +11,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
+from event_ops_harness.networks.balanced.steps import BalancedNetwork, Blocks
 from event_ops_harness.networks.coba import COBA
 from event_ops_harness.networks.cuba import CUBA
-from event_ops_harness.networks.shared.blocks import PackedBlocks, mesh_of
+from event_ops_harness.networks.shared.blocks import mesh_of
 from event_ops_harness.networks.shared.processes import prepare_devices
 from event_ops_harness.networks.shared.simulation import Recording, compile_chunk
 
@@ -41,7 +41,7 @@ def same(found: Recording, expected: Recording) -> dict[str, bool]:
     }
 
 
-def collectives(network: Network, connectivity: Connectivity, blocks: PackedBlocks) -> list[str]:
+def collectives(network: BalancedNetwork, connectivity: Connectivity, blocks: Blocks) -> list[str]:
     """Every collective of the compiled chunk: its result's type and its name."""
     built = network.build(connectivity, SEED, STEPS, placement=blocks)
     arguments = blocks.place(built.state, built.recorder.buffer(), built.wiring)
@@ -50,12 +50,12 @@ def collectives(network: Network, connectivity: Connectivity, blocks: PackedBloc
     return sorted(re.findall(rf"= (\w+\[[\d,]*\])\S* (?:{names})(?:-start)?\(", text))
 
 
-def on_devices(network: Network, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
-    """Return what was the same as of steps on one device, by the number of devices."""
+def on_devices(network: BalancedNetwork, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
+    """Return what was the same as in one call on one device, by the number of devices."""
     report = {}
-    _, expected = network.build(connectivity, SEED, STEPS, backend="numba_cpu").run()
+    _, expected = network.build(connectivity, SEED, STEPS).run()
     for devices in DEVICES:
-        blocks = network.blocks(NEURONS, mesh_of(devices, 1))
+        blocks = Blocks(NEURONS, mesh_of(devices, 1))
         _, found = network.build(connectivity, SEED, STEPS, placement=blocks).run()
         report[devices] = same(found, expected)
     return report
@@ -69,7 +69,7 @@ def measure() -> dict[str, Any]:
         for name, connectivity in (("one weight", homogeneous), ("weights", with_weights(homogeneous))):
             for devices, parts in on_devices(network, connectivity).items():
                 report[f"{network.name}, {name}, {devices}"] = parts
-        blocks = network.blocks(NEURONS, mesh_of(8, 1))
+        blocks = Blocks(NEURONS, mesh_of(8, 1))
         report[network.name] = {
             "collectives": collectives(network, homogeneous, blocks),
             "bytes": blocks.exchanged_bytes,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from event_ops_harness.networks.balanced.cli import Network
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.steps import BalancedNetwork
 from event_ops_harness.networks.coba import COBA
 from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.shared.statistics import binned_rate, interval_cv, mean_rate
@@ -43,14 +43,14 @@ def test_rates():
     np.testing.assert_allclose(rate, [500, 2500])
 
 
-def kept(network: Network, simulator: str) -> dict[str, Any]:
+def kept(network: BalancedNetwork, simulator: str) -> dict[str, Any]:
     """Read the statistics that ``reference_data/simulated.py`` found."""
     folder = Path(__file__).parents[1] / "reference_data"
     return json.loads((folder / f"{network.name}_{simulator}.json").read_text())
 
 
 @functools.cache
-def ours(network: Network, neurons: int, seconds: float, seed: int) -> dict[str, float]:
+def ours(network: BalancedNetwork, neurons: int, seconds: float, seed: int) -> dict[str, float]:
     """Rate and CV of one run."""
     connectivity = random_connectivity(neurons, network.model, seed)
     _, recording = network.build(connectivity, seed, network.model.steps(seconds)).run()
@@ -61,7 +61,7 @@ def ours(network: Network, neurons: int, seconds: float, seed: int) -> dict[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("quantity", ["rate", "cv"])
 @pytest.mark.parametrize(("network", "simulator"), KEPT, ids=NAMES)
-def test_agrees_with_other_simulators(network: Network, simulator: str, quantity: str):
+def test_agrees_with_other_simulators(network: BalancedNetwork, simulator: str, quantity: str):
     """The means of two samples from one distribution differ by 4 standard errors once in 16,000 tries."""
     found = kept(network, simulator)
     network = replace(network, model=type(network.model)(**found["model"]))
@@ -73,11 +73,11 @@ def test_agrees_with_other_simulators(network: Network, simulator: str, quantity
 
 
 @pytest.mark.parametrize(("network", "simulator"), KEPT, ids=NAMES)
-def test_kept_statistics_are_those_of_the_model(network: Network, simulator: str):
+def test_kept_statistics_are_those_of_the_model(network: BalancedNetwork, simulator: str):
     assert type(network.model)(**kept(network, simulator)["model"]) == network.model
 
 
 @pytest.mark.parametrize(("network", "low", "high"), [(CUBA, 5, 6), (COBA, 15, 23)], ids=["cuba", "coba"])
-def test_rate_is_that_of_the_benchmark(network: Network, low: float, high: float):
+def test_rate_is_that_of_the_benchmark(network: BalancedNetwork, low: float, high: float):
     rates = [ours(network, 4000, 2.0, seed)["rate"] for seed in SEEDS]
     assert low < np.mean(rates) < high

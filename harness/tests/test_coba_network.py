@@ -1,6 +1,7 @@
 """The step of the COBA network and a NumPy simulation agree; its program runs and says what is wrong."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -9,17 +10,10 @@ from refused_options import check_one_line
 
 from event_ops.network import Record
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.coba import (
-    CobaParameters,
-    State,
-    catalog_step,
-    declared,
-    initial_state,
-    main,
-    on_device,
-)
+from event_ops_harness.networks.balanced.steps import State
+from event_ops_harness.networks.coba import COBA, main
 
-MODEL = CobaParameters()
+MODEL: Any = COBA.model
 STEPS = 400
 
 
@@ -33,9 +27,9 @@ def with_weights(connectivity: Connectivity) -> Connectivity:
 
 def run(connectivity: Connectivity, backend: str | None, steps: int) -> tuple[State, np.ndarray]:
     """The last state, and who spiked: bool (steps, neurons)."""
-    step, synapses = catalog_step(connectivity, MODEL, backend), on_device(connectivity)
+    step, synapses = COBA.catalog_step(connectivity, backend), COBA.synapses(connectivity)
     scan = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, synapses), state, length=steps))
-    state, (ids, counts) = scan(initial_state(connectivity, MODEL, 5))
+    state, (ids, counts) = scan(COBA.initial_state(connectivity, 5))
     spikes = np.zeros((steps, connectivity.neurons), bool)
     for t, count in enumerate(counts):
         spikes[t, np.asarray(ids[t, :count])] = True
@@ -45,13 +39,12 @@ def run(connectivity: Connectivity, backend: str | None, steps: int) -> tuple[St
 def test_a_run_in_one_call_has_the_bits_of_the_steps():
     connectivity = with_weights(random_connectivity(400, MODEL, seed=2))
     state, spikes = run(connectivity, None, STEPS)
-    declaration = declared(connectivity, MODEL, Record(spikes=STEPS * 400))
-    end, recording = declaration.run(
-        declaration.state(initial_state(connectivity, MODEL, 5)._asdict()), STEPS, backend="numba_cpu"
-    )
+    declaration = COBA.declared(connectivity, Record(spikes=STEPS * 400))
+    begin = declaration.state(COBA.initial_state(connectivity, 5))
+    end, recording = declaration.run(begin, STEPS, backend="numba_cpu")
     assert spikes.any()
     np.testing.assert_array_equal(np.transpose(recording.spikes), np.argwhere(spikes))
-    for name, expected in state._asdict().items():
+    for name, expected in state.items():
         np.testing.assert_array_equal(end.neurons[name], expected)
 
 
@@ -62,7 +55,8 @@ def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[list[np
     rows = np.repeat(np.arange(n), np.diff(connectivity.indptr))
     np.add.at(weights, (rows, connectivity.indices), np.abs(connectivity.data.astype(np.float64)))
     weights *= np.repeat(connectivity.channel_scale, n)
-    V, _, g_ex, g_in = (np.asarray(x, np.float64) for x in initial_state(connectivity, p, 5))
+    begin = COBA.initial_state(connectivity, 5)
+    V, g_ex, g_in = (np.asarray(begin[name], np.float64) for name in ("V_m", "g_ex", "g_in"))
     last, spikes, h = np.full(n, -(10**6)), np.zeros((steps, n), bool), p.dt / substeps
     for t in range(steps):
         free = t - last >= round(p.t_ref / p.dt)
@@ -97,19 +91,19 @@ def test_steps_follow_the_equations(weighted: bool, backend: str | None):
     assert agreed >= 50 and spikes[:agreed].any()
     state, _ = run(connectivity, backend, agreed)
     (V, g_ex, g_in), _ = simulate_with_numpy(connectivity, agreed)
-    np.testing.assert_allclose(state.V_m, V, atol=1e-2)
-    np.testing.assert_allclose(state.g_ex, g_ex, rtol=1e-4, atol=1e-2)
-    np.testing.assert_allclose(state.g_in, g_in, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(state["V_m"], V, atol=1e-2)
+    np.testing.assert_allclose(state["g_ex"], g_ex, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(state["g_in"], g_in, rtol=1e-4, atol=1e-2)
 
 
 def test_conductances_are_updated_in_place():
     connectivity = random_connectivity(400, MODEL, seed=2)
-    step, synapses = catalog_step(connectivity, MODEL, "numba_cpu"), on_device(connectivity)
+    step, synapses = COBA.catalog_step(connectivity, "numba_cpu"), COBA.synapses(connectivity)
 
     def loop(state: State) -> State:
         return jax.lax.fori_loop(0, 100, lambda _, s: step(s, synapses)[0], state)
 
-    state = initial_state(connectivity, MODEL, 5)
+    state = COBA.initial_state(connectivity, 5)
     compiled = jax.jit(loop, donate_argnums=0).lower(state).compile().as_text()
     assert "csr_event_arrivals" in compiled
     assert " copy(" not in "".join(line for line in compiled.splitlines() if "f32[400]" in line)

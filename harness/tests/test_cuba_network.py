@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -9,28 +10,12 @@ import pytest
 
 from event_ops.network import Network, Record
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.network import TRACED_NEURONS, recorder_of
-from event_ops_harness.networks.cuba import (
-    CHANNELS,
-    CUBA,
-    CubaParameters,
-    State,
-    by_name,
-    catalog_step,
-    declared,
-    initial_state,
-    on_device,
-)
+from event_ops_harness.networks.balanced.network import TRACED_NEURONS
+from event_ops_harness.networks.balanced.steps import CHANNELS, State
+from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.shared import simulation
 
-MODEL = CubaParameters()
-
-
-def network(
-    backend: str | None, connectivity: Connectivity, model: CubaParameters = MODEL
-) -> tuple[simulation.Step, State]:
-    """The step on this backend, and its initial state."""
-    return catalog_step(connectivity, model, backend), initial_state(connectivity, model, 5)
+MODEL: Any = CUBA.model
 
 
 def with_weights(connectivity: Connectivity) -> Connectivity:
@@ -44,8 +29,8 @@ def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.nd
     """The last state, and who spiked: bool (steps, neurons)."""
     if kind == "one call":
         return run_in_one_call(connectivity, steps)
-    backend = "reference" if kind == "reference" else None
-    (step, state), synapses = network(backend, connectivity), on_device(connectivity)
+    step = CUBA.catalog_step(connectivity, "reference" if kind == "reference" else None)
+    state, synapses = CUBA.initial_state(connectivity, 5), CUBA.synapses(connectivity)
     scan = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, synapses), state, length=steps))
     state, (ids, counts) = scan(state)
     spikes = np.zeros((steps, connectivity.neurons), bool)
@@ -56,13 +41,12 @@ def run(kind: str, connectivity: Connectivity, steps: int) -> tuple[State, np.nd
 
 def run_in_one_call(connectivity: Connectivity, steps: int) -> tuple[State, np.ndarray]:
     """The same of the declared network."""
-    declaration = declared(connectivity, MODEL, Record(spikes=99 * connectivity.neurons))
-    state = declaration.state(by_name(initial_state(connectivity, MODEL, 5)))
+    declaration = CUBA.declared(connectivity, Record(spikes=99 * connectivity.neurons))
+    state = declaration.state(CUBA.initial_state(connectivity, 5))
     state, recording = declaration.run(state, steps)
     spikes = np.zeros((steps, connectivity.neurons), bool)
     spikes[recording.spikes] = True
-    V_m, left, *g = (state.neurons[name] for name in ("V_m", "refractory", *CHANNELS))
-    return State(V_m, left, np.stack(g)), spikes
+    return state.neurons, spikes
 
 
 def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -72,7 +56,7 @@ def simulate_with_numpy(connectivity: Connectivity, steps: int) -> tuple[np.ndar
     rows = np.repeat(np.arange(n), np.diff(connectivity.indptr))
     np.add.at(weights, (rows, connectivity.indices), connectivity.data.astype(np.float64))
     weights *= np.repeat(connectivity.channel_scale, n)
-    V = np.asarray(initial_state(connectivity, p, 5).V_m, np.float64)
+    V = np.asarray(CUBA.initial_state(connectivity, 5)["V_m"], np.float64)
     g, last = np.zeros((2, n)), np.full(n, -(10**6))
     tau = np.array([[p.tau_syn_ex], [p.tau_syn_in]])
     threshold = p.V_th
@@ -103,8 +87,10 @@ def test_steps_follow_the_exact_solution(neurons: int, weighted: bool, kind: str
     assert agreed >= 150 and spikes[:agreed].any()
     state, _ = run(kind, connectivity, agreed)
     V, g, _ = simulate_with_numpy(connectivity, agreed)
-    np.testing.assert_allclose(state.V_m, V, atol=2e-3)
-    np.testing.assert_allclose(state.g, g / np.transpose([connectivity.channel_scale]), atol=2e-3)
+    np.testing.assert_allclose(state["V_m"], V, atol=2e-3)
+    np.testing.assert_allclose(
+        [state[name] for name in CHANNELS], g / np.transpose([connectivity.channel_scale]), atol=2e-3
+    )
 
 
 def test_drive_gain_is_exact_for_a_decaying_drive():
@@ -116,15 +102,14 @@ def test_drive_gain_is_exact_for_a_decaying_drive():
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["homogeneous", "weighted"])
-def test_a_run_in_one_call_has_the_spikes_of_the_steps(weighted: bool):
+def test_a_run_in_one_call_has_the_bits_of_the_steps(weighted: bool):
     connectivity = random_connectivity(403, MODEL, seed=2)
     connectivity = with_weights(connectivity) if weighted else connectivity
     (state, spikes), (end, same) = (run(kind, connectivity, 400) for kind in ("catalog", "one call"))
     assert spikes.any()
     np.testing.assert_array_equal(spikes, same)
-    np.testing.assert_array_equal(state.g, end.g)
-    # XLA adds up the drives of the steps, and may round once where there are two roundings.
-    np.testing.assert_allclose(state.V_m, end.V_m, rtol=1e-6)
+    for name, expected in state.items():
+        np.testing.assert_array_equal(end[name], expected)
 
 
 @pytest.mark.slow_cases("steps")
@@ -143,19 +128,18 @@ def test_recording_is_what_happened_whatever_the_chunks(monkeypatch: pytest.Monk
         assert recording.traces["V_m"].shape == (950, TRACED_NEURONS)
 
 
-CROWDED = replace(MODEL, E_L=1000.0)
+CROWDED = replace(CUBA, model=replace(MODEL, E_L=1000.0))
 
 
 def test_crowded_steps_are_counted_in_full():
     connectivity = random_connectivity(3000, MODEL, seed=2)
-    arguments = *network(None, connectivity, CROWDED), on_device(connectivity), recorder_of(3000, CROWDED)
-    _, recording = simulation.Simulation(*arguments, steps=300).run()
+    _, recording = CROWDED.build(connectivity, 5, 300, backend="numba_cpu").run()
     assert recording.lost > 0
     assert recording.spikes == recording.ids.size + recording.lost >= 3000 * 300 // 52
 
 
 def test_a_run_in_one_call_loses_no_spike_of_crowded_steps():
     connectivity = random_connectivity(3000, MODEL, seed=2)
-    _, recording = replace(CUBA, model=CROWDED).build(connectivity, 5, 1300).run()
+    _, recording = CROWDED.build(connectivity, 5, 1300).run()
     assert recording.lost == 0
     assert recording.spikes == recording.ids.size == recording.times.size >= 3000 * 1300 // 52

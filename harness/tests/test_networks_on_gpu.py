@@ -36,9 +36,9 @@ def balanced(network):
     """Return a function: the state, what does not change, and the step on a backend."""
 
     def case(neurons, seed):
-        drawn, model = random_connectivity(neurons, network.model, seed), network.model
-        step_of = functools.partial(network.catalog_step, drawn, model)
-        return network.initial_state(drawn, model, seed), network.on_device(drawn), step_of
+        drawn = random_connectivity(neurons, network.model, seed)
+        step_of = functools.partial(network.catalog_step, drawn)
+        return network.initial_state(drawn, seed), network.synapses(drawn), step_of
 
     return case
 
@@ -57,7 +57,7 @@ def spikes(case, backend, steps):
     run = jax.jit(lambda state: jax.lax.scan(lambda s, _: step(s, fixed), state, length=steps)[1])
     ids, counts = map(np.asarray, run(wide(state)))
     assert counts.max() <= ids.shape[1]
-    found = np.zeros((steps, state.V_m.size), bool)
+    found = np.zeros((steps, jax.tree.leaves(state)[0].size), bool)
     for t, count in enumerate(counts):
         found[t, ids[t, :count]] = True
     return found

@@ -13,7 +13,7 @@ from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import take_turns
 from event_ops_harness.bench.interleaved import Group
 from event_ops_harness.bench.plugin import InTurns
-from event_ops_harness.networks.balanced.cli import Network
+from event_ops_harness.networks.balanced.steps import BalancedNetwork
 from event_ops_harness.networks.rivals import RIVALS
 from event_ops_harness.networks.shared.rivals import Rival, Worker
 
@@ -111,7 +111,9 @@ def rounds_for(neurons: int, rounds: int) -> int:
     return rounds if neurons < 200_000 else min(rounds, 3)
 
 
-def report_balanced(in_turns: InTurns, benchmark: Any, request: Any, network: Network, cores: int) -> None:
+def report_balanced(
+    in_turns: InTurns, benchmark: Any, request: Any, network: BalancedNetwork, cores: int
+) -> None:
     """Report the simulator of a test of a balanced network, of as many neurons as the test says."""
     neurons = request.node.callspec.params["neurons"]
     benchmark.group = f"{neurons:,} neurons" + of_cores(cores)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from event_ops_harness.networks import cuba
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.microcircuit import network as microcircuit
@@ -73,14 +73,14 @@ def stretches(name: str, ways: list[Way], steps: int, neurons: int, seconds: flo
 
 def balanced(seconds: float) -> dict[str, float]:
     """Time the CUBA network."""
-    model = cuba.CubaParameters()
-    steps, drawn = model.steps(seconds), random_connectivity(NEURONS, model, seed=0)
-    step, begin = cuba.catalog_step(drawn, model, None), partial(cuba.initial_state, drawn, model, seed=0)
-    network = cuba.declared(drawn, model)
-    one_call = Way(
-        ONE_CALL, partial(counting_run, steps), lambda: network.state(cuba.by_name(begin())), network
+    steps, drawn = CUBA.model.steps(seconds), random_connectivity(NEURONS, CUBA.model, seed=0)
+    step, begin, network = (
+        CUBA.catalog_step(drawn),
+        partial(CUBA.initial_state, drawn, 0),
+        CUBA.declared(drawn),
     )
-    ways = [*scans(step, steps, begin, cuba.on_device(drawn)), one_call]
+    one_call = Way(ONE_CALL, partial(counting_run, steps), lambda: network.state(begin()), network)
+    ways = [*scans(step, steps, begin, CUBA.synapses(drawn)), one_call]
     return stretches(f"CUBA {NEURONS}", ways, steps, NEURONS, seconds)
 
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from event_ops_harness.networks.balanced.cli import build
+from event_ops_harness.networks.balanced.cli import build, program_of
 from event_ops_harness.networks.cuba import CUBA
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
@@ -62,7 +62,7 @@ def all_gathers(request: Mapping[str, Any]) -> dict[str, Any]:
 def cuba(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wall clock of the loop, without compiling and building, and how many spikes there were."""
     words = [word for name, value in request.items() for word in (f"--{name}", str(value))]
-    simulation, connectivity = build(CUBA, CUBA.program.parser.parse_args(words))
+    simulation, connectivity = build(CUBA, program_of(CUBA).parser.parse_args(words))
     _, recording = simulation.run()
     return {"seconds": recording.seconds, "spikes": recording.spikes, "synapses": connectivity.synapses}
 

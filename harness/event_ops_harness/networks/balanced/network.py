@@ -64,7 +64,7 @@ def capacity_of(neurons: int) -> int:
 
 def traced_potentials(state: Any) -> dict[str, jax.Array]:
     """Return the membrane potentials that are recorded in every step, in mV."""
-    return {"V_m": state.V_m[:TRACED_NEURONS]}
+    return {"V_m": state["V_m"][:TRACED_NEURONS]}
 
 
 def recorder_of(neurons: int, model: BalancedParameters, capacity: int | None = None) -> Recorder:

@@ -8,13 +8,14 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
 from event_ops_harness.networks import coba, cuba
-from event_ops_harness.networks.balanced.connectivity import random_connectivity
+from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.balanced.network import capacity_of
+from event_ops_harness.networks.balanced.steps import BalancedNetwork
 from event_ops_harness.networks.hpc_benchmark import network as hpc_benchmark
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.inhibitory_stdp import network as inhibitory_stdp
@@ -37,28 +38,29 @@ Begin = Callable[[], Any]  # returns the first state
 BALANCED = {"coba": coba.COBA, "cuba": cuba.CUBA}
 
 
+def drawn(request: Request) -> tuple[BalancedNetwork, Connectivity, Begin]:
+    """Return a balanced network, its connectivity, and the maker of its first state.
+
+    Each stretch begins with a new state, as it takes the memory of the one that it is given.
+    """
+    network, seed = BALANCED[request["network"]], request["seed"]
+    network = replace(network, model=type(network.model)(**request["model"]))
+    connectivity = random_connectivity(request["neurons"], network.model, seed)
+    return network, connectivity, partial(network.initial_state, connectivity, seed)
+
+
 def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
     """Build a balanced network as a declaration; return its compiled run, and what `balanced` returns."""
-    network, seed, steps = BALANCED[request["network"]], request["seed"], request["steps"]
-    model = type(network.model)(**request["model"])
-    connectivity = random_connectivity(request["neurons"], model, seed)
-    declaration = network.declared(connectivity, model)
-
-    def begin() -> Any:
-        return declaration.state(network.by_name(network.initial_state(connectivity, model, seed)))
-
-    return counting_run(steps, begin(), declaration), begin, declaration
+    network, connectivity, begin = drawn(request)
+    declaration = network.declared(connectivity)
+    first = lambda: declaration.state(begin())  # noqa: E731
+    return counting_run(request["steps"], first(), declaration), first, declaration
 
 
 def balanced(request: Request) -> tuple[Step, Begin, Any]:
     """Build a balanced network; return its step, the maker of its first state, and the step's inputs."""
-    network, seed = BALANCED[request["network"]], request["seed"]
-    model = type(network.model)(**request["model"])
-    connectivity = random_connectivity(request["neurons"], model, seed)
-    step = network.catalog_step(connectivity, model, None)
-    # A new state for each stretch, which takes the memory of the one that it is given.
-    begin = partial(network.initial_state, connectivity, model, seed)
-    return step, begin, network.on_device(connectivity)
+    network, connectivity, begin = drawn(request)
+    return network.catalog_step(connectivity), begin, network.synapses(connectivity)
 
 
 def with_inhibitory_stdp(request: Request) -> tuple[Step, Begin, Any]:

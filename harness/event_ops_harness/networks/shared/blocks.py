@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -149,19 +149,10 @@ class EqualBlocks(OneDevice):
 class PackedBlocks(EqualBlocks):
     """Exchange the spikes of equal blocks: a step communicates a bit per neuron, by one all-gather."""
 
-    specs: ClassVar[Any]  # how the arrays of the state are split
-
     @property
     def exchanged_bytes(self) -> int:
         """The bytes that a device receives in a step."""
         return (self.devices - 1) * 4 * -(-self.size // 32)
-
-    def connect(self, connectivity: Any) -> Any:
-        """Split the synapses by target."""
-        raise NotImplementedError
-
-    def split(self, state: Any, wiring: Any) -> tuple[Any, Any]:
-        return self.specs, P(AXIS)
 
     def exchange(self, spikes: jax.Array, backend: str | None) -> jax.Array:
         words = jax.lax.all_gather(event_ops.pack_events(spikes, backend=backend), AXIS)
