@@ -49,7 +49,7 @@ NEURON: Final = ("tau_syn_ex", "tau_syn_in", "E_L", "g_L", "C_m", "E_ex", "E_in"
 
 
 def parameters(connectivity: Connectivity, model: CobaParameters) -> dict[str, float]:
-    """Return those of `lif_cond_exp_step`."""
+    """Return the parameters of `lif_cond_exp_step`."""
     return {name: getattr(model, name) for name in NEURON} | {"t_ref": model.held_time}
 
 

@@ -74,7 +74,7 @@ def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[floa
 
 
 def parameters(connectivity: Connectivity, model: CubaParameters) -> dict[str, float]:
-    """Return those of NEURON; g is in units of the connectivity's weights."""
+    """Return the parameters of NEURON; g is in units of the connectivity's weights."""
     names = ("tau_m", "tau_syn_ex", "tau_syn_in", "E_L", "V_th", "V_reset", "dt")
     gain_ex, gain_in = drive_gains(connectivity, model)
     each = {name: getattr(model, name) for name in names}

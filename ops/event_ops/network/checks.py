@@ -21,7 +21,7 @@ _LAST = np.iinfo(np.int32).max
 def check_parts(
     populations: Mapping[str, Any], projections: Sequence[Any], inputs: Sequence[Any], record: Any
 ) -> None:
-    """Raise unless the parts are what they should be, and matrices fit the populations that they connect."""
+    """Raise unless parts are of their kinds, and matrices fit the populations that they connect."""
     _check_kinds("neurons", populations.values(), Population)
     _check_kinds("projections", projections, Projection)
     _check_kinds("inputs", inputs, PoissonInput)

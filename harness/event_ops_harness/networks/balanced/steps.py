@@ -42,7 +42,7 @@ class Synapses(NamedTuple):
 
 @dataclass(frozen=True)
 class BalancedNetwork:
-    """Hold what a balanced network is made of.
+    """Hold the neuron, the weights and the first state of a balanced network.
 
     Args:
         name: of the program.

@@ -97,7 +97,7 @@ NEURON: Final = event_ops.neuron_step(
 
 
 def neuron_parameters(model: HpcBenchmark) -> dict[str, Any]:
-    """Return what a step of NEURON takes by name, but for what arrived."""
+    """Return the parameters of NEURON by name."""
     # P is triangular: rise drives the current, and the current V.
     P, same = model.propagator(), {name: getattr(model, name) for name in ("V_reset", "t_ref", "dt")}
     names = {

@@ -1,4 +1,4 @@
-"""The network as a declaration, whose run is one call: the spikes are those of `network.catalog_step`.
+"""The network as a declaration, whose run is one call with the bits of `network.catalog_step`.
 
 The thalamic pulse and synapses that are drawn anew are left to the steps of `network.py`.
 """

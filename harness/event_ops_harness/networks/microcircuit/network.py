@@ -100,7 +100,7 @@ def at_or_above(V_th: float) -> np.float32:
 
 
 def neuron_parameters(model: Microcircuit) -> dict[str, Any]:
-    """Return what `lif_expsyn_step` takes by name, but for the constant input."""
+    """Return the parameters of `lif_expsyn_step` by name, but for the constant input."""
     same = ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")
     changed = {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m}
     return {name: getattr(model, name) for name in same} | changed

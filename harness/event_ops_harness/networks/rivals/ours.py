@@ -50,7 +50,7 @@ def drawn(request: Request) -> tuple[BalancedNetwork, Connectivity, Begin]:
 
 
 def in_one_call(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
-    """Build a balanced network as a declaration; return its compiled run, and what `balanced` returns."""
+    """Build a balanced network as a declaration; return its run, the maker of its first state, and itself."""
     network, connectivity, begin = drawn(request)
     declaration = network.declared(connectivity)
     first = lambda: declaration.state(begin())  # noqa: E731
