@@ -147,7 +147,8 @@ def catalog_step(model: HpcBenchmark, seed: int, capacity: int, backend: str | N
         x_pre, x_post = x_pre + spikes.astype(x_pre.dtype), x_post + back.astype(x_post.dtype)
         # The slot that was read above is free: it comes up again after the delay.
         arriving, fired = arriving.at[slot].set(sent), fired.at[slot].set(pack(spikes))
-        return State(*membrane, arriving, fired, x_pre, x_post, w, state.t + 1), Spikes(*compact(spikes))
+        sums = arriving, fired, x_pre, x_post, w, state.t + 1
+        return State._make((*membrane, *sums)), Spikes(*compact(spikes))
 
     return step
 
@@ -170,4 +171,5 @@ def learned(simulation: Simulation, state: State) -> np.ndarray:
     date when its source spikes.
     """
     driven = state._replace(V_m=jnp.full_like(state.V_m, DRIVEN_MV))  # all spike that are not refractory
-    return np.asarray(jax.jit(lambda state: simulation.step(state, simulation.wiring)[0].w)(driven))
+    step: Any = simulation.step  # of this module
+    return np.asarray(jax.jit(lambda state: step(state, simulation.wiring)[0].w)(driven))

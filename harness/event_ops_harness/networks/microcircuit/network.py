@@ -124,7 +124,7 @@ def dynamics(
 
     With a surrogate, spikes are the numbers 0 and 1, through which derivatives go.
     """
-    neuron = neuron_parameters(model) | {"surrogate": surrogate}
+    neuron: dict[str, Any] = neuron_parameters(model) | {"surrogate": surrogate}
     constant, background = constant_current(model), background_of(model, backend)
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
