@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -57,6 +58,10 @@ class Code:
         self._blocks: dict[int, list[Step]] = {}
         self._touched: dict[int, dict[int, list[tuple[int, Step]]]] = {}
         self._layout = llvm.create_target_data(function.module.data_layout)
+        # LLVM makes types and texts anew each time, and each of a kernel's arrays asks for the same ones.
+        self.places = functools.cache(self._places)
+        self.bytes_of = functools.cache(self._bytes_of)
+        self.text_of = functools.cache(lambda value: str(self.values[value]))
         for block in function.blocks:
             steps = self._blocks[hash(block)] = list[Step]()
             for x in block.instructions:
@@ -92,22 +97,22 @@ class Code:
         callee = self.values[value]
         return callee.name if callee.value_kind == llvm.ValueKind.function else None
 
-    def places(self, value: int, offset: Offset = 0, seen: frozenset[int] = frozenset()) -> set[Place]:
+    def _places(self, value: int, offset: Offset = 0, seen: frozenset[int] = frozenset()) -> frozenset[Place]:
         """Return the places that an address may be, each from the beginning of its memory."""
         step = self.step(value)
         if step is None or value in seen or step.opcode not in KEEPING:
-            return {Place(value, offset)} if value not in seen else set()
+            return frozenset([Place(value, offset)] if value not in seen else [])
         if step.opcode == "getelementptr":
-            match = _STEP.search(str(step.text).partition(", !")[0])
+            match = _STEP.search(self.text_of(step.value).partition(", !")[0])
             further = None if match is None or offset is None else offset + int(match[1])
             return self.places(step.operands[0], further, seen)
         # The first operand of a `select` is its condition.
         sources = step.operands[step.opcode == "select" :]
         # In a loop a `phi` may add to the address in each turn.
         offset = None if step.opcode == "phi" else offset
-        return set().union(*(self.places(x, offset, seen | {value}) for x in sources))
+        return frozenset().union(*(self.places(x, offset, seen | {value}) for x in sources))
 
-    def bytes_of(self, value: Any) -> int:
+    def _bytes_of(self, value: Any) -> int:
         """Return how many bytes a value takes in memory."""
         return self._layout.get_abi_size(value.type)
 
@@ -137,7 +142,7 @@ class Code:
     def _begin(self, step: Step, struct: Any) -> int:
         """Return where the field of a struct, or of one in it, begins that a step reads or replaces."""
         # Without metadata, whose numbers would pass for indices.
-        match = _INDICES.search(str(step.text).partition(", !")[0])
+        match = _INDICES.search(self.text_of(step.value).partition(", !")[0])
         begin = 0
         for index in map(int, match[1].split(",")[1:]) if match else ():
             elements = list(struct.elements)

@@ -7,7 +7,7 @@ it, or it is lost.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +16,9 @@ from ffi_bridge.numba_cpu.machine_code import KEEPING, Code, Offset, Place, Step
 
 # LLVM's marks of a pointer that its function does not write through, itself or in what it calls.
 NEVER_WRITTEN: Final = {b"readonly", b"readnone"}
+
+# LLVM's marks of a pointer that its function does not keep, other than as a number; the first until LLVM 20.
+_NEVER_KEPT: Final = {b"nocapture", b"captures(none)", b"captures(address)"}
 
 # The intrinsics that write, and which operand is the address; others make something of one, if not a store.
 _WRITERS: Final = {"llvm.memcpy.": 0, "llvm.memmove.": 0, "llvm.memset.": 0}
@@ -76,6 +79,11 @@ class Followed:
         """Return whether the machine code of a function is in the module."""
         return not self._functions[function].is_declaration
 
+    def only_reads(self, function: str, argument: int) -> bool:
+        """Return whether LLVM has marked an argument as one that its function reads, and no more."""
+        marks = set(list(self._functions[function].arguments)[argument].attributes)
+        return bool(marks & NEVER_WRITTEN and marks & _NEVER_KEPT)
+
     def reads(self, function: str, argument: int, is_inside: bool) -> bool:
         """Return whether a function from elsewhere is known not to store to an address that it is given.
 
@@ -125,7 +133,7 @@ class _Walk:
             self._keep({x.behind(y) for x in self._code.places(operands[1]) for y in at})
             if self._reaches(operands[0]):
                 self._refer(self._code.places(operands[1]))
-        elif opcode in ("load", "trunc") and _NARROW.search(str(step.text)):
+        elif opcode in ("load", "trunc") and _NARROW.search(self._code.text_of(value)):
             return
         elif opcode == "load":
             self._hold(value, self._loaded(step))
@@ -189,7 +197,7 @@ class _Walk:
         pairs = [(at, x) for at in self._code.places(address) for x in self._places if x.memory == at.memory]
         return [None if x.offset is None or at.offset is None else x.offset - at.offset for at, x in pairs]
 
-    def _keep(self, places: set[Place]) -> None:
+    def _keep(self, places: Set[Place]) -> None:
         """Leave the address at one of these places."""
         for place in places:
             if not self._code.is_own(place.memory):
@@ -206,7 +214,7 @@ class _Walk:
         memory = {x.memory for x in self._places} | self._referring
         return any(x.memory in memory for x in self._code.places(value))
 
-    def _refer(self, places: set[Place]) -> None:
+    def _refer(self, places: Set[Place]) -> None:
         """Leave the address of followed memory at one of these places: of an exception, that is its end."""
         for memory in {x.memory for x in places if not self._code.is_of_exceptions(x.memory)}:
             if self._code.is_own(memory) and memory not in self._code.arguments:
@@ -265,5 +273,7 @@ class _Walk:
         if callee is None:
             return Fate(lost={"a function that is known by its address alone"})
         if self._followed.is_defined(callee):
+            if not is_inside and self._followed.only_reads(callee, number):
+                return Fate()
             return self._followed.fate(callee, number, offset, is_inside)
         return Fate() if self._followed.reads(callee, number, is_inside) else Fate(lost={callee})
