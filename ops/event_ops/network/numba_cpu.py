@@ -1,4 +1,7 @@
-"""A run of a network as one native call on the CPU: its loop over steps, of the loops of operators."""
+"""A run of a network as one native call on the CPU: its loop over steps, of the loops of operators.
+
+Threads come once and stay for the run. They meet once in each step, whatever the delays are.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -7,14 +10,16 @@ from typing import Any, Final
 
 import jax
 import numpy as np
+from numba import prange
 
 from event_ops.catalog.poisson_input.numba_cpu import draw
 from event_ops.codegen.emit import defined, filled, tuple_of
 from event_ops.codegen.function import ALL
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import njit, num_threads
+from event_ops.kernels.numba_cpu.phases import done, new_phases, take
 from event_ops.kernels.numba_cpu.split import clear
-from event_ops.network import loops, reference
+from event_ops.network import loops, reference, shares
 from event_ops.network.plan import NoNativeRunError, Plan, Sums, changed, outputs, plan_of
 from event_ops.network.states import State
 from event_ops.neurons.numba_cpu import step_range
@@ -23,77 +28,145 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # plans
 _DELIVER: Final = {3: "deliver_entries", 4: "deliver_words"}  # by the number of arrays of a matrix
 _LOOPS: Final = (
-    loops.end_record, loops.list_spikes, loops.lists_of, loops.record_spikes,
-    loops.record_state, loops.write_history, clear, draw, hoist, stored_spikes,
+    clear, done, draw, hoist, loops.Sent, loops.bounds_of, loops.end_record, loops.end_step,
+    loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state, loops.write_history, new_phases,
+    num_threads, prange, stored_spikes, take,
 )  # fmt: skip
+_OUTSIDE: Final = {
+    **{x.__name__: x for x in _LOOPS},
+    **{name: getattr(loops, name) for name in _DELIVER.values()},
+    "np": np,
+}
 _RUN: Final = """\
+shares, turns = THREADS, np.int64(steps[()]) + 1
 {begin}
-found = np.uintp(0)
-for turn in range(np.int64(steps[()])):
-    time = np.int32(np.int64(begin[()]) + turn)
-    {before}
-    {step}
-    {behind}
-    {record}
+start, interval = np.int64(begin[()]), np.int64(every[()])
+phases, found = new_phases(shares), np.zeros(1, np.uintp)
+for worker in LOOP(shares):
+    run_shares(worker, ARRAYS)
 {end}"""
+# What acts behind a step waits for the spikes of all its neurons, so it begins the next turn.
+_SHARES: Final = """\
+{begin}
+ticket, patience = take(phases, shares, shares * turns, worker, 0)
+while ticket < shares * turns:
+    share, turn = ticket % shares, ticket // shares
+    now = np.int32(start + turn)
+    before = np.int32(now - 1)
+    {ranges}
+    if turn > 0:
+        if share == 0:
+            {join}
+        {behind}
+    if turn < turns - 1:
+        {step}
+    done(phases)
+    ticket, patience = take(phases, shares, shares * turns, worker, patience)"""
+_SHARED: Final = ("phases", "shares", "turns", "start", "interval", "first", "found", "times", "ids")
+_NUMBERS: Final = ("begin", "steps", "every", "first", "most_shares")
 
 
 # Sizes, delays and the number of steps are arrays: networks that differ in these share a kernel.
 @lru_cache(_KEPT)
-def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
-    """Return the kernel of a plan: of arrays with these names, then the states, histories and records."""
-    begin, step, record, end = [], [], [], []
-    for p in range(len(plan.populations)):
-        begin += _begin(plan, p)
-        step += [f"step{p}(states{p}, {_variables(plan, p)}, 0, size{p})"]
-        record += [f"found = record_spikes(lists{p}, counts{p}, time, first[{p}], found, times, ids)"]
-        end += [f"write_history(lists{p}, counts{p}, history{p})"]
-    step += [f"list_spikes(spikes{p}, lists{p}, counts{p}, time)" for p in range(len(plan.populations))]
-    if plan.recorded:
-        record += ["if (turn + 1) % every[()] == 0:"]
+def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
+    """Return the kernel of a plan: of arrays with these names, then the states, histories and records.
+
+    `large`: on all threads, of which each has a share of every step.
+    """
+    places = range(len(plan.populations))
+    taken = [*_SHARED, *(x for x in names if x not in _NUMBERS), *_arrays(plan)]
+    threads, loop = ("min(np.int64(most_shares[()]), num_threads())", "prange") if large else ("1", "range")
+    body = filled(
+        _RUN.replace("THREADS", threads).replace("LOOP", loop).replace("ARRAYS", ", ".join(taken)),
+        begin=[line for p in places for line in _begin(plan, p)],
+        end=[
+            *(f"write_history({_sent(p)}, history{p})" for p in places),
+            f"end_record(found[0], first[{len(places)}], times, ids, num_spikes)",
+        ],
+    )
+    old = [f"old_{name}" for name in changed(plan)]
+    outside = _OUTSIDE | {"run_shares": _shares(plan, taken)}
+    return njit(parallel=large)(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
+
+
+def _shares(plan: Plan, taken: list[str]) -> Any:
+    """Return the function that takes shares of steps until there are no more."""
+    places = range(len(plan.populations))
+    record = ["if turn % interval == 0:"] if plan.recorded else []
     for r, (p, key) in enumerate(plan.recorded):
         state = f"state{p}_{plan.populations[p].states.index(key)}"
-        record += [f"    record_state({state}, chosen{r}, trace{r}[turn // every[()]])"]
+        record += [f"    record_state({state}, chosen{r}, trace{r}[turn // interval - 1], low{p}, high{p})"]
     body = filled(
-        _RUN,
-        begin=begin,
-        before=_added(plan, False),
-        step=step,
-        behind=_added(plan, True),
-        record=record,
-        end=[*end, f"end_record(found, first[{len(plan.populations)}], times, ids, num_spikes)"],
+        _SHARES,
+        begin=[line for p in places for line in _views(plan, p)],
+        ranges=[f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places],
+        join=[f"end_step(sent{p}, before, first[{p}], found, times, ids)" for p in places],
+        behind=[*_added(plan, True), *record],
+        step=[*_added(plan, False), *(line for p in places for line in _stepped(plan, p))],
     )
-    steps = {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
-    outside = {x.__name__: x for x in _LOOPS} | steps | {"np": np}
-    outside |= {"deliver_entries": loops.deliver_entries, "deliver_words": loops.deliver_words}
-    old = [f"old_{name}" for name in changed(plan)]
-    return njit(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
+    outside = _OUTSIDE | {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
+    return njit(defined("run_shares", ["worker", *taken], body, **outside))
+
+
+def _arrays(plan: Plan) -> list[str]:
+    """Return the names of the arrays that a run makes or changes, but for the record of spikes."""
+    each, names = list(enumerate(plan.populations)), [f"trace{r}" for r in range(len(plan.recorded))]
+    for p, part in each:
+        names += [f"state{p}_{k}" for k in range(len(part.states))]
+        names += [f"{x}{p}" for x in ("spikes", "lists", "counts", "parts", "lengths", "bounds", "rows")]
+        names += _seen(plan, p)
+    return [*names, *(f"sums{k}" for k, sums in enumerate(plan.sums) if not plan.is_state(sums))]
+
+
+def _seen(plan: Plan, p: int) -> list[str]:
+    neuron = plan.populations[p].neuron
+    return [f"seen{p}_{k}" for k in range(neuron.count - neuron.positional - 1)]
 
 
 def _begin(plan: Plan, p: int) -> list[str]:
-    """Return the lines in front of the loop for a population."""
+    """Return the lines that make the arrays of a population."""
+    return [
+        f"size{p} = state{p}_0.size",
+        f"spikes{p} = np.empty(size{p}, np.bool_)",
+        *(f"{x} = np.empty_like(state{p}_0)" for x in _seen(plan, p)),
+        f"bounds{p} = bounds_of(starts{p}, shares)",
+        f"lists{p}, counts{p} = lists_of(history{p}, size{p})",
+        f"parts{p}, lengths{p} = parts_of(lists{p}, counts{p}, bounds{p}, np.int64(begin[()]))",
+        f"rows{p} = np.empty((shares, size{p}), np.uintp)",
+        *(
+            f"sums{k} = np.empty_like(state{p}_0)"
+            for k, sums in enumerate(plan.sums)
+            if sums.population == p and not plan.is_state(sums)
+        ),
+    ]
+
+
+def _sent(p: int) -> str:
+    return f"Sent(lists{p}, counts{p}, parts{p}, lengths{p}, bounds{p})"
+
+
+def _views(plan: Plan, p: int) -> list[str]:
+    """Return the lines in front of the loop of a thread for a population."""
     part = plan.populations[p]
     neuron, states = part.neuron, [f"state{p}_{k}" for k in range(len(part.states))]
-    seen = [f"seen{p}_{k}" for k in range(neuron.count - neuron.positional - 1)]
     places = neuron.places[neuron.positional :]
     return [
-        f"size{p} = {states[0]}.size",
-        f"spikes{p} = np.empty(size{p}, np.bool_)",
-        *(f"{x} = np.empty_like({states[0]})" for x in seen),
-        f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *seen])}",
-        f"lists{p}, counts{p} = lists_of(history{p}, size{p})",
-        f"rows{p} = np.empty(size{p}, np.uintp)",
+        f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *_seen(plan, p)])}",
+        f"sent{p} = {_sent(p)}",
         *(
             f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
             for k, (receptor, place) in enumerate(zip(part.variables, places, strict=False))
             if not receptor
         ),
-        *(
-            f"sums{k} = np.empty_like({states[0]})"
-            for k, sums in enumerate(plan.sums)
-            if sums.population == p and not plan.is_state(sums)
-        ),
         *([f"words{p} = hoist(seed{p}), hoist(origin{p})"] if part.noise else []),
+    ]
+
+
+def _stepped(plan: Plan, p: int) -> list[str]:
+    """Return the lines that step the neurons of a range, and list their spikes."""
+    return [
+        f"step{p}(states{p}, {_variables(plan, p)}, low{p}, high{p})",
+        f"list_spikes(spikes{p}, sent{p}, now, share)",
     ]
 
 
@@ -104,7 +177,7 @@ def _variables(plan: Plan, p: int) -> str:
     for k, sums in enumerate(plan.sums):
         if sums.population == p and sums.receptor in part.variables:
             names[part.variables.index(sums.receptor)] = f"sums{k}"
-    noise = [f"words{p}[0]", "np.uint32(time)", f"words{p}[1]", f"table{p}"] if part.noise else []
+    noise = [f"words{p}[0]", "np.uint32(now)", f"words{p}[1]", f"table{p}"] if part.noise else []
     return tuple_of([*names, *noise]) if names or noise else "()"
 
 
@@ -118,16 +191,17 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
     p, part = sums.population, plan.populations[sums.population]
     is_state = plan.is_state(sums)
     y = f"state{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{k}"
+    time, newest = ("before", 0) if is_state else ("now", 1)
     drawn = [
-        f"draw(weight{m}, key{m}, np.uint32(time), np.uint32(0), tables{m}, which{m}, {y}, 0, size{p})"
+        f"draw(weight{m}, key{m}, np.uint32({time}), np.uint32(0), tables{m}, which{m}, {y}, low{p}, high{p})"
         for m in sums.inputs
     ]
     delivered = [
-        f"{_DELIVER[count]}({tuple_of([f'matrix{q}_{k}' for k in range(count)])}, ages{q}, lists{s}, "
-        f"counts{s}, time, rows{s}, {y})"
+        f"{_DELIVER[count]}({tuple_of([f'matrix{q}_{k}' for k in range(count)])}, ages{q}, sent{s}, "
+        f"{time}, np.uintp({newest}), rows{s}[share], {y}, low{p}, high{p})"
         for q, s, count in sums.projections
     ]
-    return [*([] if is_state else [f"clear({y})"]), *drawn, *delivered]
+    return [*([] if is_state else [f"clear({y}[low{p}:high{p}])"]), *drawn, *delivered]
 
 
 def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -144,12 +218,15 @@ def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
                 stacklevel=2,
             )
             return reference.run(network, state, steps)
-        return _run(network, state, plan, arrays | {"steps": np.int32(steps)}, outs)
+        most = shares.most_shares(network, plan)
+        arrays |= shares.share_arrays(network, arrays)
+        arrays |= {"steps": np.int32(steps), "most_shares": np.int32(most)}
+        return _run(network, state, plan, arrays, most > 1, outs)
 
     return call
 
 
-def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: Any) -> Any:
+def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], large: bool, outs: Any) -> Any:
     """Return the results of the native call in the structure of `outs`."""
     layout = network.layout
     populations = list(zip(layout.populations, plan.populations, strict=True))
@@ -160,7 +237,7 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
     rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
     like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
     places = {len(arrays) + k: k for k in range(len(old))}
-    native = numba_kernel(kernel(plan, tuple(arrays)), like, input_output_aliases=places)
+    native = numba_kernel(kernel(plan, tuple(arrays), large), like, input_output_aliases=places)
     results = iter(native(*arrays.values(), *old))
     new = {name: {key: next(results) for key in part.states} for name, part in populations}
     histories = {name: next(results) for name, _ in populations}

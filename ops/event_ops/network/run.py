@@ -43,12 +43,12 @@ class Network:
     order of `csr_event_arrivals`, whose history has as many slots as the projection; so sums have one order.
 
     The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, and `csr_event_arrivals` or
-    `compact_event_arrivals`. On the CPU the scan is one native call on one thread, which gives the same bits
-    as the operators do on one thread. On a GPU it is one kernel, whose threads stay for all steps; what
-    arrives in a step is added up in any order there, so that sums are rounded otherwise. Elsewhere, and where
-    `explain` says so, it is the scan. Works under jit, vmap and grad; there are no derivatives through
-    spikes. A network is a pytree, as are its parts but for the record, and may be an argument of a jitted
-    function; what is static is compiled in.
+    `compact_event_arrivals`. On the CPU the scan is one native call, which gives the bits that the operators
+    have on one thread, on however many threads it runs. On a GPU it is one kernel, whose threads stay for all
+    steps; what arrives in a step is added up in any order there, so that sums are rounded otherwise.
+    Elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are no
+    derivatives through spikes. A network is a pytree, as are its parts but for the record, and may be an
+    argument of a jitted function; what is static is compiled in.
 
     Args:
         neurons: a `Population`, or name -> population.

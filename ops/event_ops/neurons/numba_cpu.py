@@ -37,6 +37,12 @@ _OUTSIDE: Final = {
 }
 
 
+def operations_of(neuron: Traced, noise: Sequence[str]) -> int:
+    """Return how many cheap operations a step of one neuron takes as long as."""
+    each = [(1 if x.primitive in _CHEAP else _OF_A_FUNCTION, n) for x, n in walk(neuron.program.operations)]
+    return sum(cost * times for cost, times in each) + _OF_A_FUNCTION * len(noise)
+
+
 @lru_cache(_KEPT)
 def step_range(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     """Return the function `(states, variables, low, high)` that steps the neurons of a range in place.
@@ -146,9 +152,7 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
-    each = [(1 if x.primitive in _CHEAP else _OF_A_FUNCTION, n) for x, n in walk(neuron.program.operations)]
-    cost = sum(operation_cost * times for operation_cost, times in each) + _OF_A_FUNCTION * len(noise)
-    large = reaches(outs[0].size * cost, MIN_OPERATIONS_PARALLEL)
+    large = reaches(outs[0].size * operations_of(neuron, noise), MIN_OPERATIONS_PARALLEL)
     aliases = {k: k for k in range(neuron.positional)}
     listed = len(outs) > neuron.count
     return numba_kernel(kernel(neuron, large, listed, noise), outs, input_output_aliases=aliases)
