@@ -13,10 +13,10 @@ from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import operations_of
 from event_ops.sparse.compact import CompactCSR
 
-# A share of fewer operations, some 2 us, takes hardly longer than threads take to meet in each step. A
+# A share of fewer operations, 1.5 us or more, takes hardly longer than threads take to meet in each step. A
 # neuron's Poisson number takes as long as so many operations; 16 synapses, few of which get a spike in a
 # step, as long as one.
-OPERATIONS_A_SHARE: Final = 1 << 17
+OPERATIONS_A_SHARE: Final = 1 << 19
 _OPERATIONS_A_NUMBER: Final = 64
 _SYNAPSES_AN_OPERATION: Final = 16
 
