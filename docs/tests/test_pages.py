@@ -54,7 +54,10 @@ def test_pages_name_no_gpu_that_has_no_record(name):
     )  # names, no figures
     records = (DOCS.parent / "harness/results").glob("gpu*.json")
     measured = {json.loads(path.read_text()).get("device", "") for path in records}
-    assert all(any(named in device for device in measured) for named in re.findall(r"\b(?:H100|H200|A100|RTX)\b", text))
+    assert all(
+        any(named in device for device in measured)
+        for named in re.findall(r"\b(?:H100|H200|A100|RTX)\b", text)
+    )
 
 
 def test_the_built_site_loads_nothing_from_a_network():

@@ -12,7 +12,7 @@ import numpy as np
 from event_ops.kernels.numba_cpu.arrivals import add_words
 from event_ops.kernels.numba_cpu.deliver import add_rows
 from event_ops.kernels.numba_cpu.encodings import list_part
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
 from event_ops.kernels.numba_cpu.ranges import add_rows_to_range, add_words_to_range
 
@@ -78,7 +78,7 @@ def write_history(sent: Any, history: Any) -> None:
             history[slot, i // BITS] |= np.uint32(1) << np.uint32(i % BITS)
 
 
-@njit
+@njit(**INLINED)
 def list_spikes(spikes: Any, sent: Any, time: Any, share: Any) -> None:
     """List the spikes of a step in the range of a share."""
     low, high = sent.bounds[share], sent.bounds[share + 1]
@@ -86,7 +86,7 @@ def list_spikes(spikes: Any, sent: Any, time: Any, share: Any) -> None:
     sent.lengths[time % 2, share, 0] = found
 
 
-@njit
+@njit(**INLINED)
 def add_entries(matrix: Any, lists: Any, rows: Any, each: Any, y: Any, low: Any, high: Any) -> None:
     """Add rows of a CSR matrix to a range of y."""
     data, indices, indptr = matrix
@@ -108,14 +108,14 @@ def add_parts(matrix: Any, lists: Any, rows: Any, each: Any, y: Any, low: Any, h
             add_words_to_range(matrix, part, lists, rows, each, y, begin, end)
 
 
-def make_deliver(add: Any) -> Any:
+def make_deliver(add: Any, **options: Any) -> Any:
     """Return the function that adds the rows of the spikes that arrive now to a range of y.
 
     `ages`: of the rows of a neuron, with -1 for those that are empty; `newest`: the age whose spikes are
     still in the lists of shares.
     """
 
-    @njit
+    @njit(**options)
     def deliver(
         matrix: Any, ages: Any, sent: Any, time: Any, newest: Any, rows: Any, y: Any, low: Any, high: Any
     ) -> None:
@@ -148,10 +148,11 @@ def make_deliver(add: Any) -> Any:
     return deliver
 
 
-deliver_entries, deliver_words = make_deliver(add_entries), make_deliver(add_parts)
+# Words are added by functions that allocate.
+deliver_entries, deliver_words = make_deliver(add_entries, **INLINED), make_deliver(add_parts)
 
 
-@njit
+@njit(**INLINED)
 def end_step(sent: Any, time: Any, first: Any, found: Any, times: Any, ids: Any) -> None:
     """Join the lists of a step, and record its spikes behind the `found` first, as many as have room."""
     slot, count, room = np.uintp(time) % np.uintp(sent.counts.size), np.uintp(0), np.uintp(ids.size)
@@ -167,7 +168,7 @@ def end_step(sent: Any, time: Any, first: Any, found: Any, times: Any, ids: Any)
     found[0] += count
 
 
-@njit
+@njit(**INLINED)
 def record_state(state: Any, chosen: Any, row: Any, low: Any, high: Any) -> None:
     """Write the states of chosen neurons of a range."""
     for k in range(np.uintp(chosen.size)):

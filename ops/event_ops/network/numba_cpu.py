@@ -38,30 +38,42 @@ _OUTSIDE: Final = {
     "np": np,
 }
 _RUN: Final = """\
-shares, turns = THREADS, np.int64(steps[()]) + 1
+shares, turns = SHARES, np.int64(steps[()]) + 1
 {begin}
 start, interval = np.int64(begin[()]), np.int64(every[()])
-phases, found = new_phases(shares), np.zeros(1, np.uintp)
-for worker in LOOP(shares):
-    run_shares(worker, ARRAYS)
+found = np.zeros(1, np.uintp)
+{turns}
 {end}"""
-# What acts behind a step waits for the spikes of all its neurons, so it begins the next turn.
-_SHARES: Final = """\
+# A thread alone takes no shares: that would empty its buffer of stores twice a step.
+_ALONE: Final = """\
+{begin}
+{ranges}
+for turn in range(turns):
+    share = 0
+    {turn}"""
+_ON_THREADS: Final = """\
+phases = new_phases(shares)
+for worker in prange(shares):
+    run_shares(worker, ARRAYS)"""
+_TAKEN: Final = """\
 {begin}
 ticket, patience = take(phases, shares, shares * turns, worker, 0)
 while ticket < shares * turns:
     share, turn = ticket % shares, ticket // shares
-    now = np.int32(start + turn)
-    before = np.int32(now - 1)
     {ranges}
-    if turn > 0:
-        if share == 0:
-            {join}
-        {behind}
-    if turn < turns - 1:
-        {step}
+    {turn}
     done(phases)
     ticket, patience = take(phases, shares, shares * turns, worker, patience)"""
+# What acts behind a step waits for the spikes of all its neurons, so it begins the next turn.
+_TURN: Final = """\
+now = np.int32(start + turn)
+before = np.int32(now - 1)
+if turn > 0:
+    if share == 0:
+        {join}
+    {behind}
+if turn < turns - 1:
+    {step}"""
 _SHARED: Final = ("phases", "shares", "turns", "start", "interval", "first", "found", "times", "ids")
 _NUMBERS: Final = ("begin", "steps", "every", "first", "most_shares")
 
@@ -73,39 +85,44 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
 
     `large`: on all threads, of which each has a share of every step.
     """
-    places = range(len(plan.populations))
-    taken = [*_SHARED, *(x for x in names if x not in _NUMBERS), *_arrays(plan)]
-    threads, loop = ("min(np.int64(most_shares[()]), num_threads())", "prange") if large else ("1", "range")
+    places, outside = range(len(plan.populations)), dict(_OUTSIDE)
+    outside |= {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
+    shares = "min(np.int64(most_shares[()]), num_threads())" if large else "1"
+    views, turn = [line for p in places for line in _views(plan, p)], _turn(plan)
+    whole = [f"low{p}, high{p} = 0, size{p}" for p in places]
+    turns = filled(_ALONE, begin=views, ranges=whole, turn=turn)
+    if large:
+        taken = [*_SHARED, *(x for x in names if x not in _NUMBERS), *_arrays(plan)]
+        ranges = [f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places]
+        work = filled(_TAKEN, begin=views, ranges=ranges, turn=turn)
+        outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, **outside))
+        turns = _ON_THREADS.replace("ARRAYS", ", ".join(taken)).splitlines()
     body = filled(
-        _RUN.replace("THREADS", threads).replace("LOOP", loop).replace("ARRAYS", ", ".join(taken)),
+        _RUN.replace("SHARES", shares),
         begin=[line for p in places for line in _begin(plan, p)],
+        turns=turns,
         end=[
             *(f"write_history({_sent(p)}, history{p})" for p in places),
             f"end_record(found[0], first[{len(places)}], times, ids, num_spikes)",
         ],
     )
     old = [f"old_{name}" for name in changed(plan)]
-    outside = _OUTSIDE | {"run_shares": _shares(plan, taken)}
     return njit(parallel=large)(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
 
 
-def _shares(plan: Plan, taken: list[str]) -> Any:
-    """Return the function that takes shares of steps until there are no more."""
+def _turn(plan: Plan) -> list[str]:
+    """Return the lines of a share of a turn."""
     places = range(len(plan.populations))
     record = ["if turn % interval == 0:"] if plan.recorded else []
     for r, (p, key) in enumerate(plan.recorded):
         state = f"state{p}_{plan.populations[p].states.index(key)}"
         record += [f"    record_state({state}, chosen{r}, trace{r}[turn // interval - 1], low{p}, high{p})"]
-    body = filled(
-        _SHARES,
-        begin=[line for p in places for line in _views(plan, p)],
-        ranges=[f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places],
+    return filled(
+        _TURN,
         join=[f"end_step(sent{p}, before, first[{p}], found, times, ids)" for p in places],
         behind=[*_added(plan, True), *record],
         step=[*_added(plan, False), *(line for p in places for line in _stepped(plan, p))],
     )
-    outside = _OUTSIDE | {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
-    return njit(defined("run_shares", ["worker", *taken], body, **outside))
 
 
 def _arrays(plan: Plan) -> list[str]:
