@@ -45,7 +45,7 @@ def read_record(path: Path, device: str) -> Record:
 
 
 def due(record: Record, names: Iterable[str]) -> list[str]:
-    """Return the steps whose success the record does not have, or has from other sources."""
+    """Return the steps whose success from today's sources the record lacks."""
 
     def is_due(name: str) -> bool:
         past = record.get(name, {})
@@ -55,7 +55,7 @@ def due(record: Record, names: Iterable[str]) -> list[str]:
 
 
 def expected(record: Record, name: str) -> float:
-    """Return the seconds that a step will take: those of the last time, or the most that it may take."""
+    """Return how many seconds a step will take: as the last time, or half of its limit."""
     past = record.get(name, {})
     return past["seconds"] if past.get("status") == PASSED else STEPS[name].seconds / 2
 

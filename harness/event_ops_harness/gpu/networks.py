@@ -36,7 +36,7 @@ ONE_CALL = "one call"
 
 
 class Way(NamedTuple):
-    """Hold a way to run a network: its name, what compiles a stretch, the first state, and what it reads."""
+    """Hold a way to run a network: its name, the compiler of a stretch, the first state, and the wiring."""
 
     name: str
     compiled: Callable[[Any, Any], Callable[[Any, Any], Counted]]  # of state and wiring

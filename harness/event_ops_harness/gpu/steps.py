@@ -38,7 +38,7 @@ NETWORKS: Final = (*KERNELS, "harness/event_ops_harness/networks")
 
 @dataclass(frozen=True)
 class Step:
-    """Hold a command, the seconds that it may take, what it depends on, and why it cannot run here, if so."""
+    """Hold a command, its limit in seconds, the sources of its result, and what it lacks here, if so."""
 
     command: tuple[str, ...]
     seconds: int

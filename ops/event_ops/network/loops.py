@@ -22,7 +22,7 @@ _LINE = 8
 
 
 class Sent(NamedTuple):
-    """Hold the spikes of a population: lists of all steps that are under way, and those of the last two."""
+    """Hold the spikes of a population: lists of all steps under way, and of each share for the last two."""
 
     lists: Any  # uint32 (slots, neurons)
     counts: Any  # uintp (slots,)
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 
 @njit
 def bounds_of(starts: Any, shares: Any) -> Any:
-    """Return where the ranges of equal shares begin, and the end: those of the parts if they are as many."""
+    """Return where the ranges of equal shares begin, and the end; as many parts as shares are the ranges."""
     bounds, parts = np.empty(shares + 1, np.int64), starts.size - 1
     for share in range(shares + 1):
         part, rest = share * parts // shares, share * parts % shares
@@ -56,7 +56,7 @@ def lists_of(history: Any, size: Any) -> Any:
 
 @njit
 def parts_of(lists: Any, counts: Any, bounds: Any, begin: Any) -> Any:
-    """Return lists for each share of the spikes of two steps, and their lengths: those before `begin`."""
+    """Return lists for each share of the spikes of the two steps before `begin`, and their lengths."""
     shares, slots = bounds.size - 1, np.uintp(counts.size)
     parts, lengths = np.empty((2, lists.shape[1]), np.uint32), np.zeros((2, shares, _LINE), np.uintp)
     slot, row, position = (np.uintp(begin) + slots - np.uintp(1)) % slots, (begin + 1) % 2, np.uintp(0)

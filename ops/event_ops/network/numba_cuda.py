@@ -1,4 +1,4 @@
-"""A run of a network as one persistent CUDA kernel: its blocks stay, and wait for each other in every step.
+"""A run of a network as one persistent CUDA kernel, whose blocks meet at a barrier in every step.
 
 A turn of the loop delivers the spikes of the turn before, and steps the neurons: at once where no spike can
 arrive within its turn, with a barrier between else. What arrives is summed in a ring of times, at which it
@@ -47,7 +47,7 @@ def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
 def _history(
     layout: Layout, history: dict[str, jax.Array], step: jax.Array, rows: int, depth: int
 ) -> jax.Array:
-    """Return the bits of `rows` steps, flat, of which the first `depth` are those before this one.
+    """Return the bits of `rows` steps, flat, the first of which are the `depth` steps before this one.
 
     The words of the populations follow each other, up to a whole number of loads.
     """

@@ -32,7 +32,7 @@ def most_shares(network: Any, plan: Plan) -> int:
 
 
 def share_arrays(network: Any, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return name -> array of what shares read beside the arrays of the plan.
+    """Return name -> array that shares read, beside the arrays of the plan.
 
     starts: where a population is divided, as its matrix of most parts is; ages: the delays of the rows of a
     neuron, with -1 for rows that are empty.

@@ -50,7 +50,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
 
 
 def step_of(neuron: Traced, divided: DividedStep) -> Any:
-    """Return the device function of a step: of what it loads, then of what all neurons share."""
+    """Return the device function of a step: of its loads, then of the numbers that all neurons share."""
     taken = [*divided.loads, *shared_names(divided)]
     after = f"return {tuple_of([x for _, x in divided.writes])}"
     lines = [*body_lines(NUMBA_CUDA, (), divided.of_neuron, ()), after]

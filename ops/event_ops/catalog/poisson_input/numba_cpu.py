@@ -82,7 +82,7 @@ def look_up(
     tables: Any, which: Any, start: Any, drawn: Any, skipped: Any, begin: Any, end: Any, numbers: Any,
     is_open: Any,
 ) -> None:  # fmt: skip
-    """Write the number that each byte chooses of its own table, and whether that is `OPEN`."""
+    """Write the number that each byte chooses by the neuron's table, and whether the number is `OPEN`."""
     for k in range(begin, end):
         table = np.uint32(which[start + k]) << _TABLE_BITS
         numbers[k] = tables[np.uintp(table | drawn[skipped + k])]

@@ -30,14 +30,14 @@ def chosen(slots, word):
 
 
 def bits(i, width, stream, step, seed):
-    """Those of neuron i, of 64 that neighbours share."""
+    """The bits of neuron i among the 64 of a counter."""
     share = 64 // width
     first, second = philox(stream * 2**30 + i // share, step, seed)
     return (second * 2**32 + first) // 2 ** (width * (i % share)) % 2**width
 
 
 def of_bytes(mean):
-    """What each byte chooses, and slots for those that choose nothing."""
+    """The number that each byte chooses, and slots for bytes that choose none."""
     expected = [256 * p for p in probabilities(mean)]
     whole = [min(int(x), 255) for x in expected]
     numbers = [k for k, times in enumerate(whole) for _ in range(times)]

@@ -110,7 +110,7 @@ def new_phases(shares: Any) -> Any:
 
 @njit
 def take(phases: Any, shares: Any, last: Any, worker: Any, patience: Any) -> Any:
-    """Wait for a share that is open, and take it: phase * shares + share, or `last` when so many are done.
+    """Wait for an open share, and take it: phase * shares + share, or `last` once `last` are done.
 
     Return it, and the patience of the next time: how often to look for the next phase before taking the share
     of another thread. That one may only be late, and has the neurons of its share in its caches.

@@ -1,4 +1,4 @@
-"""Rows of a matrix, added to a range of the columns: several threads add them up, each in its own range.
+"""Rows of a matrix, added to a range of the columns, of which each thread has one.
 
 WIDTH entries are compared at once, so that those of other ranges take little time, whatever their order.
 """

@@ -44,7 +44,7 @@ STREAM_BIT = 30
 
 
 def probabilities(mean: float) -> list[Decimal]:
-    """Return those of 0, 1, ..., 254; in decimals, so that no platform's rounding shows."""
+    """Return the probabilities of 0, 1, ..., 254, in decimals, so that no platform's rounding shows."""
     with localcontext(prec=50):
         found = [(-Decimal(mean)).exp()]
         for k in range(1, OPEN):
@@ -65,7 +65,7 @@ def word_counts(parts: Sequence[Decimal]) -> list[int]:
 
 @functools.lru_cache(1024)
 def poisson_table(mean: float) -> np.ndarray:
-    """(512,), uint32: an entry for each byte, and the alias table of what bytes leave open.
+    """(512,), uint32: an entry for each byte, and the alias table for bytes that decide nothing.
 
     Entry k has the number that byte k chooses, or `OPEN`, and, from bit `LIMIT_SHIFT` on, how many bytes
     choose a number up to k.
@@ -134,7 +134,7 @@ def bits_of(
 
 
 def table_numbers(which: jax.Array, bits: Callable[..., jax.Array], tables: jax.Array) -> jax.Array:
-    """(n,), uint32: a number of each neuron's table; `bits` has those of a stream, for words or a share."""
+    """(n,), uint32: a number of each neuron's table; `bits` draws the bits of a stream."""
     table = which.astype("uint32") << TABLE_BITS
     number = tables[table + bits(0, SHARE_OF_BYTES)] & jnp.uint32(OPEN)
     of_word = outcome(tables, bits(1), NUMBER_BITS, table + (1 << NUMBER_BITS))

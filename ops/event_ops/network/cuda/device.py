@@ -48,7 +48,7 @@ arrived_now = _asm("arrived_now", "ld.acquire.gpu.global.u32 $0, [$1];", types.i
 
 @cuda.jit(device=True)
 def arrive(arrived: Any) -> None:
-    """Let all that this block has done be seen by those that wait for it."""
+    """Publish the work of this block to blocks that wait."""
     cuda.syncthreads()
     if cuda.gridDim.x > 1 and cuda.threadIdx.x == 0:
         arrive_one(arrived, 0)
@@ -127,7 +127,7 @@ def extent(indptr: Any, near: Any, ages: Any, neuron: Any, size: Any, time: Any,
 
 @cuda.jit(device=True)
 def delay_of(indptr: Any, each: Any, neuron: Any, entry: Any) -> Any:
-    """Return the delay of an entry of a neuron, whose rows are one for each of so many delays."""
+    """Return the delay of an entry of a neuron, which has `each` rows, one for each delay."""
     first = np.int64(neuron) * each
     low, high = first + 1, first + each
     # Lanes look at different ends first: then all ends of a neuron are near after one trip to memory.
@@ -159,7 +159,7 @@ def add_own(sums: Any, column: Any, size: Any, first: Any, own: Any, weight: Any
 
 @cache
 def make_word_in(bits_for: Any, code_in: Any) -> Any:
-    """Return the device function for the column and weight of a word, given those for bits and codes."""
+    """Return the device function for the column and weight of a word, given functions of bits and codes."""
 
     @cuda.jit(device=True)
     def word_in(raw: Any, factor: Any, starts: Any, part: Any, size: Any) -> Any:

@@ -18,7 +18,7 @@ MOST_PULLED: Final = 1 << 22  # entries of all matrices
 
 
 class Rows(NamedTuple):
-    """Hold the rows of a projection, or of one part of its matrix: a spike has so many items as there are.
+    """Hold the rows of a projection, or of one part of its matrix: an item of each spike.
 
     Args:
         sums: the place of the sums that they are added to.
@@ -62,7 +62,7 @@ class How(NamedTuple):
 
 
 def launch_for(words: int) -> Launch:
-    """Return the launch for so many words of bits: a warp for each, as far as a block has threads."""
+    """Return the launch for a number of words of bits: a warp for each, as far as a block has threads."""
     blocks = min(cuda_driver().multiprocessors, max(1, words // _WORDS))
     return Launch(blocks, min(max(-(-words // blocks), _WORDS) * WARP, _MOST_THREADS))
 
@@ -80,7 +80,7 @@ def timing(plan: Plan, projections: Sequence[Projection]) -> tuple[int, int, boo
 
 
 def rows_of(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
-    """Return the rows of all projections, those of each part of a matrix by themselves."""
+    """Return the rows of all projections, each part of a matrix by itself."""
     rows = []
     for k, sums in enumerate(plan.sums):
         for q, source, count in sums.projections:
@@ -94,7 +94,7 @@ def rows_of(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
 def how_of(
     plan: Plan, arrays: dict[str, Any], projections: Sequence[Projection], launch: Launch, words: int
 ) -> How:
-    """Return how a run goes with neurons of so many words of bits.
+    """Return how a run goes, by the number of words that its neurons have.
 
     Where a spike acts in its own step, the entries of a step are pulled if they are few: then blocks need not
     wait for each other's sums.

@@ -62,7 +62,7 @@ if cuda.grid(1) == 0:
 
 @lru_cache(_KEPT)
 def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How) -> Any:
-    """Return the kernel of a plan: of arrays with these names, then those that a run updates, and results."""
+    """Return the kernel of a plan: of arrays with these names, then of updated arrays, and results."""
     lines, outside, count = Lines(), {}, np.int64 if how.wide else np.int32
     for p in range(len(plan.populations)):
         outside |= functions_of(plan, p, lines)
@@ -103,7 +103,7 @@ def _word_in(narrow: bool) -> Any:
 
 
 def updated(plan: Plan) -> list[str]:
-    """Return the names of the arrays that a run updates: states, histories, and those that it works with."""
+    """Return the names of the arrays that a run updates: states, histories, counters and rings."""
     rings = [f"ring{k}" for k, sums in enumerate(plan.sums) if sums.projections]
     return [*changed(plan), "arrived", "fired", *rings]
 

@@ -1,4 +1,4 @@
-"""The lines of the kernel that step neurons: each warp those of a word of bits, or of some in turn."""
+"""The lines of the kernel that step neurons: each warp has the neurons of a word, or of some in turn."""
 
 import math
 import re

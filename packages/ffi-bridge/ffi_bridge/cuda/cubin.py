@@ -1,4 +1,4 @@
-"""Machine code of a kernel, and what a launch passes to it."""
+"""Machine code of a kernel, and the arguments that a launch passes to it."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -93,7 +93,7 @@ def free_one(head: Any, holders: Any, last: int) -> int:
 
 @inner
 def parts_of(head: Any, row: int) -> Any:
-    """Return the numbers of a row's parts, one for each block, 0 for those of which nothing is known."""
+    """Return the numbers of a row's parts, one for each block, 0 for unknown blocks."""
     return table(head, ROW, row * head[BLOCKS], head[BLOCKS])
 
 
@@ -214,7 +214,7 @@ def happens_before(head: Any, rank: int, thread: int, clock: int) -> bool:
 
 @inner
 def learned(head: Any, rank: int) -> None:
-    """Note that a thread of the running block knows more than what it has released."""
+    """Note that a thread of the running block knows more than it has released."""
     released = table(head, RELEASED, head[SLOT] * head[THREADS] + rank, 1)
     drop_part(head, released[0])
     released[0] = 0
@@ -236,7 +236,7 @@ def acquire(head: Any, rank: int, row: int, wide: bool) -> None:
 
 @inner
 def released_part(head: Any, rank: int, clock: int) -> int:
-    """Return what a thread of the running block knows of the block, its own past up to `clock`.
+    """Return the knowledge that a thread has of its running block, of its past up to `clock`.
 
     The thread holds it until it learns more: what it releases in many places is one part.
     """
