@@ -97,11 +97,11 @@ def assert_as_on_cpu(network, state, steps):
     ("size", "receptor", "delay", "words"),
     [
         (130, "I_syn", 0, False),  # every block pulls the entries of its neurons
-        (280, "jump", 1, False),
+        pytest.param(280, "jump", 1, False, marks=pytest.mark.slow),
         (280, "I_syn", 1, True),  # one barrier a step
-        (280, "jump", 2, False),
+        pytest.param(280, "jump", 2, False, marks=pytest.mark.slow),
         (130, "I_syn", 9, False),  # several steps in a turn
-        (280, "I_syn", (5,), True),  # delays of 0 and more: two barriers
+        pytest.param(280, "I_syn", (5,), True, marks=pytest.mark.slow),  # delays of 0 and more: two barriers
         (280, "jump", (5, 1), False),
     ],
 )
