@@ -3,8 +3,6 @@
 Threads come once and stay for the run. They meet once in each step, whatever the delays are.
 """
 
-import warnings
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,8 +17,9 @@ from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from event_ops.kernels.numba_cpu.phases import done, new_phases, take
 from event_ops.kernels.numba_cpu.split import clear
-from event_ops.network import loops, reference, shares
-from event_ops.network.plan import NoNativeRunError, Plan, Sums, changed, outputs, plan_of
+from event_ops.network import loops, shares
+from event_ops.network.native import make_build, old_arrays, record_like, structured
+from event_ops.network.plan import Arrays, Plan, Sums, changed, outputs
 from event_ops.network.states import State
 from event_ops.neurons.numba_cpu import step_range
 from ffi_bridge import numba_kernel
@@ -221,45 +220,15 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
     return [*([] if is_state else [f"clear({y}[low{p}:high{p}])"]), *drawn, *delivered]
 
 
-def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of the leaves of a network and a state: the native call, or the scan."""
-
-    def call(*leaves: Any) -> Any:
-        network, state = jax.tree.unflatten(tree, leaves)
-        try:
-            plan, arrays = plan_of(network, state)
-        except NoNativeRunError as reason:
-            warnings.warn(
-                f"the network runs as a scan of operators, since {reason}; put it into the step, or say that "
-                "the scan is meant: backend='reference'",
-                stacklevel=2,
-            )
-            return reference.run(network, state, steps)
-        most = shares.most_shares(network, plan)
-        arrays |= shares.share_arrays(network, arrays)
-        arrays |= {"steps": np.int32(steps), "most_shares": np.int32(most)}
-        return _run(network, state, plan, arrays, most > 1, outs)
-
-    return call
-
-
-def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], large: bool, outs: Any) -> Any:
+def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> Any:
     """Return the results of the native call in the structure of `outs`."""
-    layout = network.layout
-    populations = list(zip(layout.populations, plan.populations, strict=True))
-    neurons, history = layout.named(state.neurons), layout.named(state.history)
-    old = [neurons[name][key] for name, part in populations for key in part.states]
-    old += [history[name] for name, _ in populations]
-    *_, (times, ids, count, traces) = outs
-    rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
-    like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
+    most = shares.most_shares(network, plan)
+    arrays |= shares.share_arrays(network, arrays) | {"most_shares": np.int32(most)}
+    old = old_arrays(network, state, plan)
+    like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), *record_like(network, plan, outs)
     places = {len(arrays) + k: k for k in range(len(old))}
-    native = numba_kernel(kernel(plan, tuple(arrays), large), like, input_output_aliases=places)
-    results = iter(native(*arrays.values(), *old))
-    new = {name: {key: next(results) for key in part.states} for name, part in populations}
-    histories = {name: next(results) for name, _ in populations}
-    listed = next(results), next(results), next(results)
-    seen: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.named(network.record.states)}
-    for p, key in plan.recorded:
-        seen[populations[p][0]][key] = next(results)
-    return layout.nested(new), layout.nested(histories), (*listed, layout.nested(seen))
+    native = numba_kernel(kernel(plan, tuple(arrays), most > 1), like, input_output_aliases=places)
+    return structured(network, plan, native(*arrays.values(), *old))
+
+
+build = make_build(_run)

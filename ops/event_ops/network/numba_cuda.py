@@ -6,8 +6,6 @@ is read: behind the step for variables, one later for states, so that their step
 current of the step before, as NEST's does.
 """
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,33 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.kernels.numba_cuda.threads import WARP
-from event_ops.network import reference
 from event_ops.network.cuda import device
 from event_ops.network.cuda.division import Rows, how_of, launch_for, rows_of, timing
 from event_ops.network.cuda.kernel import kernel
 from event_ops.network.layout import Layout
-from event_ops.network.plan import NoNativeRunError, Plan, changed, plan_of
+from event_ops.network.native import make_build, old_arrays, record_like, structured
+from event_ops.network.plan import Arrays, Plan
 from event_ops.network.states import State
 from ffi_bridge import numba_cuda_kernel
-
-
-def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of the leaves of a network and a state: the native call, or the scan."""
-
-    def call(*leaves: Any) -> Any:
-        network, state = jax.tree.unflatten(tree, leaves)
-        try:
-            plan, arrays = plan_of(network, state)
-        except NoNativeRunError as reason:
-            warnings.warn(
-                f"the network runs as a scan of operators, since {reason}; put it into the step, or say that "
-                "the scan is meant: backend='reference'",
-                stacklevel=2,
-            )
-            return reference.run(network, state, steps)
-        return _run(network, state, plan, arrays | {"steps": np.int32(steps)}, outs)
-
-    return call
 
 
 def _history(
@@ -61,9 +40,9 @@ def _history(
     return jnp.pad(words, ((0, rows - depth), (0, padding))).reshape(-1)
 
 
-def _more(layout: Layout, plan: Plan, arrays: dict[str, Any], parts: tuple[Rows, ...]) -> dict[str, Any]:
+def _more(layout: Layout, plan: Plan, arrays: Arrays, parts: tuple[Rows, ...]) -> Arrays:
     """Return further arrays of the kernel: where neurons' entries end, and who records which neuron."""
-    more: dict[str, Any] = {}
+    more: Arrays = {}
     for part in parts:
         if part.delays:
             q, place = part.projection, 2 if part.part < 0 else 1
@@ -76,12 +55,11 @@ def _more(layout: Layout, plan: Plan, arrays: dict[str, Any], parts: tuple[Rows,
     return more
 
 
-def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: Any) -> Any:
+def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> Any:
     """Return the results of the native call in the structure of `outs`."""
     layout = network.layout
-    populations = list(zip(layout.populations, plan.populations, strict=True))
-    neurons, history = layout.named(state.neurons), layout.named(state.history)
-    places = np.cumsum([0, *(-(-population.size // WARP) for population in layout.populations.values())])
+    sizes = [population.size for population in layout.populations.values()]
+    places = np.cumsum([0, *(-(-size // WARP) for size in sizes)])
     (slots, span, _), launch = timing(plan, network.projections), launch_for(int(places[-1]))
     depth, words = max(layout.slots.values()) - 1, -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
     parts, turns = rows_of(plan, arrays), -(-(int(arrays["steps"]) + 1) // span) + 2
@@ -89,17 +67,14 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
     arrays |= _more(layout, plan, arrays, parts)
     arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
     arrays["places"] = places.astype(np.int32)
-    old = [neurons[name][key] for name, part in populations for key in part.states]
-    old += [history[name] for name, _ in populations]
-    old += [jnp.zeros(1, jnp.int32), _history(layout, history, state.step, max(2 * span, depth), depth)]
+    changed, history = old_arrays(network, state, plan), layout.named(state.history)
+    fired = _history(layout, history, state.step, max(2 * span, depth), depth)
+    old = [*changed, jnp.zeros(1, jnp.int32), fired]
     for sums in plan.sums:
         if sums.projections:
-            name, _ = populations[sums.population]
             dtype = network.projections[sums.projections[0][0]].dtype
-            old.append(jnp.zeros((slots, layout.populations[name].size), dtype))
-    *_, (times, ids, count, traces) = outs
-    rows = [layout.named(traces)[populations[p][0]][key] for p, key in plan.recorded]
-    like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), times, ids, count, *rows
+            old.append(jnp.zeros((slots, sizes[sums.population]), dtype))
+    like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), *record_like(network, plan, outs)
     run = numba_cuda_kernel(
         kernel(plan, tuple(arrays), parts, how),
         like,
@@ -110,13 +85,8 @@ def _run(network: Any, state: State, plan: Plan, arrays: dict[str, Any], outs: A
         input_output_aliases={len(arrays) + k: k for k in range(len(old))},
     )
     given = [jnp.asarray(x) for x in arrays.values()]
-    found = iter(run(*(x if x.ndim else x.reshape(1) for x in given), *old))
-    new = {name: {key: next(found) for key in part.states} for name, part in populations}
-    histories = {name: next(found) for name, _ in populations}
-    for _ in range(len(old) - len(changed(plan))):
-        next(found)
-    listed = next(found), next(found), next(found)
-    seen: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.named(network.record.states)}
-    for p, key in plan.recorded:
-        seen[populations[p][0]][key] = next(found)
-    return layout.nested(new), layout.nested(histories), (*listed, layout.nested(seen))
+    found = run(*(x if x.ndim else x.reshape(1) for x in given), *old)
+    return structured(network, plan, [*found[: len(changed)], *found[len(old) :]])
+
+
+build = make_build(_run)
