@@ -13,7 +13,15 @@ import numba
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.threads import BLOCK, FULL, WARP, WARPS, blocks_of, lanes_alike, rank_in
+from event_ops.kernels.numba_cuda.threads import (
+    BLOCK,
+    WARP,
+    WARPS,
+    blocks_of,
+    lanes_alike,
+    make_sum_before,
+    rank_in,
+)
 
 MAX_BITS: Final = 9  # of a digit: more digits than 512 would leave a tile few entries of each
 TILE_BYTES: Final = 16384  # of one array, in shared memory
@@ -27,24 +35,7 @@ def passes_for(columns: int) -> tuple[int, int]:
     return passes, blocks_of(bits, passes)
 
 
-@cuda.jit(device=True)
-def scanned(value: Any, of_warp: Any) -> Any:
-    """Return the sums of `value` over the threads before this one, and over all of a block, which call it."""
-    warp, total, offset = cuda.threadIdx.x // WARP, np.int64(value), 1
-    while offset < WARP:
-        before = cuda.shfl_up_sync(FULL, total, offset)
-        if cuda.laneid >= offset:
-            total += before
-        offset *= 2
-    cuda.syncthreads()  # everybody has read the sums of the last call
-    if cuda.laneid == WARP - 1:
-        of_warp[warp] = total
-    cuda.syncthreads()
-    before, whole = total - np.int64(value), np.int64(0)
-    for other in range(WARPS):
-        before += of_warp[other] if other < warp else 0
-        whole += of_warp[other]
-    return before, whole
+sum_before = make_sum_before(WARPS, np.int64)
 
 
 # One block per digit.
@@ -55,7 +46,7 @@ def scan_tiles(counts: Any, totals: Any) -> None:
     digit, tiles, running = cuda.blockIdx.x, counts.shape[1], np.int64(0)
     for first in range(0, tiles, BLOCK):
         tile = first + cuda.threadIdx.x
-        before, whole = scanned(counts[digit, tile] if tile < tiles else 0, of_warp)
+        before, whole = sum_before(counts[digit, tile] if tile < tiles else 0, of_warp)
         if tile < tiles:
             counts[digit, tile] = running + before
         running += whole
@@ -138,7 +129,7 @@ def make_move_entries(digits: int, tile: int, dtype: Any, is_first: bool) -> Any
             everywhere += totals[digit]
             for other in range(WARPS):
                 here += found[other, digit]
-        here, everywhere = scanned(here, of_warp)[0], scanned(everywhere, of_warp)[0]
+        here, everywhere = sum_before(here, of_warp)[0], sum_before(everywhere, of_warp)[0]
         for digit in range(thread * of_thread, min((thread + 1) * of_thread, digits)):
             begins[digit] = everywhere + counts[digit, cuda.blockIdx.x] - here
             everywhere += totals[digit]

@@ -73,17 +73,53 @@ def rank_in(lanes: Any) -> Any:
     return np.int32(cuda.popc(lanes & np.uint32((1 << cuda.laneid) - 1)))
 
 
-@cuda.jit(device=True)
-def sum_up_to(value: Any) -> Any:
-    """Return the sum of a 32-bit integer over all lanes up to this one; all lanes call it."""
-    # The scan of Hillis and Steele: distances double, so that five shuffles do for 32 lanes.
-    total, offset = np.int32(value), 1
-    while offset < WARP:
-        before = cuda.shfl_up_sync(FULL, total, offset)
-        if cuda.laneid >= offset:
-            total = np.int32(total + before)
-        offset *= 2
-    return total
+@cache
+def make_sum_up_to(number: Any) -> Any:
+    """Return the device function for the sum of an integer over all lanes up to this one; all lanes call it.
+
+    Sums are of the type `number`, int32 or int64.
+    """
+
+    @cuda.jit(device=True)
+    def sum_up_to(value: Any) -> Any:
+        # The scan of Hillis and Steele: distances double, so that five shuffles do for 32 lanes.
+        total, offset = number(value), 1
+        while offset < WARP:
+            before = cuda.shfl_up_sync(FULL, total, offset)
+            if cuda.laneid >= offset:
+                total = number(total + before)
+            offset *= 2
+        return total
+
+    return sum_up_to
+
+
+sum_up_to = make_sum_up_to(np.int32)
+
+
+@cache
+def make_sum_before(warps: int, number: Any) -> Any:
+    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block.
+
+    All threads of a block of so many warps call it; `of_warp` is in shared memory, a number for each warp.
+    Sums are of the type `number`, int32 or int64.
+    """
+    sum_up_to = make_sum_up_to(number)
+
+    @cuda.jit(device=True)
+    def sum_before(value: Any, of_warp: Any) -> Any:
+        warp, lane = cuda.threadIdx.x // WARP, cuda.laneid
+        up_to = sum_up_to(value)
+        cuda.syncthreads()  # everybody has read the sums of the last call
+        if lane == WARP - 1:
+            of_warp[warp] = up_to
+        cuda.syncthreads()
+        sums = sum_up_to(of_warp[lane] if lane < warps else number(0))
+        total = cuda.shfl_sync(FULL, sums, warps - 1)
+        earlier = cuda.shfl_sync(FULL, sums, max(warp - 1, 0))
+        return number(up_to - value + (earlier if warp else number(0))), total
+
+    return sum_before
 
 
 def sum_dtype(dtype: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Device functions of a run on a GPU: a barrier of the whole grid, sums over a block, lists of spikes.
+"""Device functions of a run on a GPU: a barrier of the whole grid, lists of spikes, their entries.
 
 Spikes leave a step as bits, a word for each warp, which every block reads behind the barrier and lists in
 its shared memory: in order, without an atomic, and without a list that blocks would have to wait for.
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from event_ops.kernels.numba_cuda.access import bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
-from event_ops.kernels.numba_cuda.threads import FULL, WARP
+from event_ops.kernels.numba_cuda.threads import WARP
 
 AT_ONCE = 4  # words that a thread reads by one load
 
@@ -62,40 +62,6 @@ def wait_for_all(arrived: Any, target: Any) -> None:
             while np.int32(arrived_now(arrived, 0) - target) < 0:
                 cuda.nanosleep(np.uint32(20))
         cuda.syncthreads()
-
-
-@cache
-def sum_before(warps: int, number: Any) -> Any:
-    """Return `f(value, of_warp)`, which gives a thread the sum before it, and that of its block.
-
-    All threads of a block of so many warps call it; `of_warp` is in shared memory, a number for each warp.
-    Sums are of the type `number`, int32 or int64.
-    """
-
-    @cuda.jit(device=True)
-    def sum_up_to(value: Any) -> Any:
-        total, offset = number(value), 1
-        while offset < WARP:
-            before = cuda.shfl_up_sync(FULL, total, offset)
-            if cuda.laneid >= offset:
-                total = number(total + before)
-            offset *= 2
-        return total
-
-    @cuda.jit(device=True)
-    def before(value: Any, of_warp: Any) -> Any:
-        warp, lane = cuda.threadIdx.x // WARP, cuda.laneid
-        up_to = sum_up_to(value)
-        cuda.syncthreads()  # everybody has read the sums of the last call
-        if lane == WARP - 1:
-            of_warp[warp] = up_to
-        cuda.syncthreads()
-        sums = sum_up_to(of_warp[lane] if lane < warps else number(0))
-        total = cuda.shfl_sync(FULL, sums, warps - 1)
-        earlier = cuda.shfl_sync(FULL, sums, max(warp - 1, 0))
-        return number(up_to - value + (earlier if warp else number(0))), total
-
-    return before
 
 
 @cuda.jit(device=True)

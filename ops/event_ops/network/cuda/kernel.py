@@ -9,10 +9,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.codegen.emit import defined, filled
-from event_ops.kernels.numba_cuda.access import at, is_inside, upper_bound
+from event_ops.kernels.numba_cuda.access import at, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
-from event_ops.kernels.numba_cuda.threads import WARP, lanes_where
+from event_ops.kernels.numba_cuda.threads import WARP, lanes_where, make_sum_before
 from event_ops.kernels.numba_cuda.wide import wide_load
 from event_ops.network.cuda import device
 from event_ops.network.cuda.delivery import deliver_lines
@@ -81,11 +81,11 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
         end=lines.end,
     )
     outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
-    outside |= {x.__name__: x for x in (at, is_inside, lanes_where, upper_bound, wide_load)}
+    outside |= {x.__name__: x for x in (at, lanes_where, upper_bound, wide_load)}
     outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {
-        "sum_before": device.sum_before(how.threads // WARP, np.int32),
-        "entries_before": device.sum_before(how.threads // WARP, count),
+        "sum_before": make_sum_before(how.threads // WARP, np.int32),
+        "entries_before": make_sum_before(how.threads // WARP, count),
         "known_poisson": random_functions.known_poisson,
     }
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
