@@ -45,6 +45,10 @@ def test_a_failed_step_keeps_what_it_said():
     assert "no such kernel" in found["tail"]
 
 
+def test_a_record_names_no_folder_of_a_machine():
+    assert python(f"raise SystemExit('in {ROOT}/harness')")["tail"].strip() == "in harness"
+
+
 def test_a_step_that_takes_too_long_has_failed_and_says_how_far_it_came():
     found = python("import time; print('half', flush=True); time.sleep(30)", seconds=2)
     assert found["status"] == "failed: more than 2 s" and found["tail"].startswith("half")

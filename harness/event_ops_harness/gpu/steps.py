@@ -38,7 +38,7 @@ NETWORKS: Final = (*KERNELS, "harness/event_ops_harness/networks")
 
 @dataclass(frozen=True)
 class Step:
-    """Hold a command, its limit in seconds, the sources of its result, and what it lacks here, if so."""
+    """Hold a command, its limit in seconds, the sources of its result, and the obstacle here, if any."""
 
     command: tuple[str, ...]
     seconds: int
@@ -119,7 +119,7 @@ def run(step: Step, seconds: float | None = None) -> dict[str, Any]:
         "status": status,
         "seconds": round(took, 1),
         "found": _last_json(out),
-        "tail": (out + err)[-2000:],
+        "tail": (out + err).replace(f"{ROOT}/", "")[-2000:],  # a record names no folder of a machine
     } | about
 
 
