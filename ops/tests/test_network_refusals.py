@@ -1,0 +1,176 @@
+"""`Network`: what is wrong is refused by name, and what has no native run says why."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_networks import DELAYS, LIF, START, E, assert_same, delta, in_two_parts, matrix, silent
+
+from event_ops import CSR, lif_step, surrogate
+from event_ops.network import Network, PoissonInput, Population, Projection, Record
+
+
+def with_offset(V_m, refractory, *, I_syn, **parameters):
+    return lif_step(V_m, refractory, I_syn + 20, **parameters)
+
+
+def twice(V_m, refractory, **parameters):
+    V_m, refractory, _ = lif_step(V_m, refractory, 0.0, **parameters)
+    return lif_step(V_m, refractory, 0.0, **parameters)
+
+
+def smooth(V_m, refractory, **parameters):
+    return lif_step(V_m, refractory, 20.0, surrogate=surrogate.fast_sigmoid(), **parameters)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (with_offset, "with_offset computes before or behind the step"),
+        (twice, "twice calls 2 steps of neurons"),
+        (smooth, "the spikes of the model smooth are numbers"),
+    ],
+)
+def test_what_has_no_native_run_says_why_and_is_a_scan(model, reason):
+    A = CSR.from_dense(np.ones((3, 3), np.float32))
+    projections = [Projection(A, "I_syn", delay=1)] if model is with_offset else []
+    network = Network(Population(3, model, **LIF), projections, record=Record(spikes=99))
+    state = network.state(START)
+    assert network.explain(state).startswith("a scan of operators, since")
+    assert reason in network.explain(state)
+    with pytest.raises(ValueError, match=reason):
+        network.run(state, 3, backend="numba_cpu")
+    if model is with_offset:  # the others are as slow to compile
+        with pytest.warns(UserWarning, match=reason):
+            said = network.run(state, 50)
+        assert_same(said, network.run(state, 50, backend="reference"))
+
+
+SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
+        (
+            lambda: Projection(np.eye(3), "jump", delay=1),
+            TypeError,
+            "A is a ndarray; expected a CSR or CompactCSR",
+        ),
+        (lambda: Projection(SQUARE.T, "jump", delay=1), ValueError, "A is read transposed"),
+        (
+            lambda: Projection(in_two_parts(matrix(E, E, 1.0)), "jump", delay=DELAYS),
+            ValueError,
+            "A has 2 parts; expected one delay for all",
+        ),
+        (lambda: Projection(SQUARE, "jump", delay=-1), ValueError, "delay is or contains -1; expected >= 0"),
+        (
+            lambda: Projection(SQUARE, "jump", delay=1.5),
+            TypeError,
+            "delay has dtype float64; expected integers",
+        ),
+        (
+            lambda: Projection(SQUARE, "jump", delay=[1, 2]),
+            ValueError,
+            r"delay has shape \(2,\); .* or \(3,\)",
+        ),
+        (lambda: Projection(SQUARE, "jump"), TypeError, "delay is None and slots is None; expected one"),
+        (lambda: Projection(SQUARE, "jump", delay=1, slots=3), TypeError, "delay is 1 and slots is 3"),
+        (lambda: Projection(SQUARE, "jump", slots=2), ValueError, "slots is 2, and A has 3 rows"),
+        (
+            lambda: Projection(in_two_parts(matrix(E, E, 1.0)), "jump", slots=2),
+            ValueError,
+            "the scale of A differs between rows of one neuron",
+        ),
+        (lambda: PoissonInput("jump", weight=1.0, mean=-1), ValueError, "mean is or contains -1"),
+        (lambda: PoissonInput("jump", weight=1.0, mean=jnp.ones(3)), TypeError, "mean is a JAX array"),
+        (lambda: Record(spikes=-1), ValueError, "spikes is -1; expected >= 0"),
+        (lambda: Record(every=0), ValueError, "every is 0; expected at least 1 step"),
+        (lambda: Network(3), TypeError, "neurons has a int; expected Population"),
+        (lambda: Network({}), ValueError, "neurons is an empty dictionary"),
+        (lambda: silent("A"), TypeError, "projections has a str; expected Projection"),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=1, source="E")),
+            ValueError,
+            "source='E' of Projection.* is no population; expected none: there is only one",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=1), size=4),
+            ValueError,
+            r"the matrix of Projection\('jump'\) has shape \(3, 3\); expected \(4, 4\)",
+        ),
+        (
+            lambda: silent().state({"V_m": 0.0, "refractory": np.zeros(4)}),
+            ValueError,
+            r"refractory has shape \(4,\)",
+        ),
+        (lambda: silent().state(START | {"w": 0.0}), TypeError, "the model takes no state w"),
+        (
+            lambda: silent().state(START | {"E_L": 0.0}),
+            TypeError,
+            "E_L is a parameter of the population, and a",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "g_ex", delay=1)).state(START),
+            ValueError,
+            r"the receptor of Projection\('g_ex'\) is unknown to the model; expected one of V_m",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "E_L", delay=1)).state(START),
+            ValueError,
+            "is a parameter of the population",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=0)).state(START),
+            ValueError,
+            r"Projection\('jump'\) has a delay of 0, and its receptor is a variable",
+        ),
+        (
+            lambda: silent(Projection(SQUARE.with_data(np.ones(3, np.int32)), "jump", delay=1)).state(START),
+            TypeError,
+            "has dtype int32; expected that of jump, float32; cast",
+        ),
+        (
+            lambda: silent(inputs=[PoissonInput("jump", weight=jnp.ones(2), mean=1.0)]).state(START),
+            ValueError,
+            r"the weight of PoissonInput\('jump'\) has shape \(2,\)",
+        ),
+        (
+            lambda: silent(states={"V_m": [0, 3]}).state(START),
+            ValueError,
+            r"ids of V_m from 0 to 3; expected them in \[0, 3\)",
+        ),
+        (lambda: silent(states={"w": [0]}).state(START), ValueError, "Record has the state 'w'"),
+        (
+            lambda: Record(states={"V_m": [0.5]}),
+            TypeError,
+            r"float64\(1,\) as ids; expected a list of integers",
+        ),
+        (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
+        (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),
+        (
+            lambda: silent(states={"V_m": [0]}, every=4).run(silent().state(START), 6),
+            ValueError,
+            "steps is 6; expected a multiple of every=4",
+        ),
+        (
+            lambda: silent(Projection(SQUARE, "jump", delay=4)).run(silent().state(START), 6),
+            ValueError,
+            r"history has shape \(1, 1\); expected \(5, 1\)",
+        ),
+        (
+            lambda: silent().run(silent().state(START)._replace(step=jnp.int32(2**31 - 5)), 6),
+            ValueError,
+            "step is 2147483643, and int32 counts to 2147483647",
+        ),
+    ],
+)
+def test_wrong_calls_are_refused_by_name(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_state_names_all_of_a_model_of_ones_own():
+    network = Network(Population(3, delta, jump=0.0, **LIF))
+    with pytest.raises(TypeError, match="has V_m; expected V_m, refractory"):
+        network.state({"V_m": 0.0})
