@@ -51,7 +51,7 @@ def collectives(network: BalancedNetwork, connectivity: Connectivity, blocks: Bl
 
 
 def on_devices(network: BalancedNetwork, connectivity: Connectivity) -> dict[int, dict[str, bool]]:
-    """Return what was the same as in one call on one device, by the number of devices."""
+    """Return whether spikes and states are those of one call on one device, by the number of devices."""
     report = {}
     _, expected = network.build(connectivity, SEED, STEPS).run()
     for devices in DEVICES:

@@ -1,4 +1,4 @@
-"""The driver of a machine, over a library that stands in for libcuda: what it asks, device by device."""
+"""The driver of a machine, over a library that stands in for libcuda: it asks device by device."""
 
 from types import SimpleNamespace
 

@@ -19,7 +19,7 @@ MISTAKES = [
 
 
 def kernel(mistake=""):
-    """Return a kernel in which each thread gives its sum to two others in each step, and takes theirs."""
+    """Return a kernel in which each thread exchanges sums with two threads in each step."""
     waits_before, waits_behind = (f"no barrier of the block {x}" != mistake for x in ("before", "behind"))
     fences_before, fences_behind = (f"no fence {x} the counter" != mistake for x in ("before", "behind"))
     left_out = 3 if mistake == "one step without a barrier" else -1
@@ -57,7 +57,7 @@ def kernel(mistake=""):
 
 
 def run(mistake, blocks, threads, seed, **options):
-    """Run it, and return the last sums and those of a loop in NumPy."""
+    """Run a kernel, and return its last sums and the sums of a loop in NumPy."""
     n = blocks * threads
     arguments = tuple(np.zeros(shape, np.int32) for shape in ((3, n), (n,), (1,), (n,)))
     given = list(numba_parameters(arguments))

@@ -168,7 +168,7 @@ def rest_number(rest: Any, word: Any) -> Any:
 
 
 def digit_numbers(mean: jax.Array, bits: Callable[[int], jax.Array], tables: jax.Array) -> jax.Array:
-    """(n,), uint32: a Poisson number of each mean, 0 for those out of range; `bits` has words of a stream."""
+    """(n,), uint32: a Poisson number of each mean, 0 for a mean out of range; `bits` draws words."""
     left, numbers = jnp.where(is_poisson_mean(mean), mean, 0), jnp.uint32(0)
     for part, first in enumerate(FIRST_TABLES):
         left = left * BASE if part else left
