@@ -72,7 +72,7 @@ def test_spikes_are_those_of_plain_loops(lists):
 def test_a_run_in_one_call_has_the_bits_of_the_blocks(lists):
     end, found = lists
     steps = INTERVALS * MODEL.delay_steps
-    declaration = static.declared(MODEL, SEED, Record(spikes=steps * MODEL.neurons))
+    declaration = static.declared(MODEL, static.matrix_of(MODEL, SEED), Record(spikes=steps * MODEL.neurons))
     begin = static.declared_state(declaration, MODEL, SEED)
     assert declaration.explain(begin) == "one native call"
     state, recording = declaration.run(begin, steps)

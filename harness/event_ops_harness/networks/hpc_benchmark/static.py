@@ -160,16 +160,22 @@ def compile_intervals(
     return jax.jit(everywhere, donate_argnums=0).lower(*arguments).compile()
 
 
-def declared(model: HpcBenchmark, seed: int, record: network.Record | None = None) -> network.Network:
-    """Return the network on one device as a declaration, whose run is one call."""
+def matrix_of(model: HpcBenchmark, seed: int) -> event_ops.CompactCSR:
+    """Draw all synapses on the host, as those of one block."""
     n, (entries, indptr) = model.neurons, synapses_onto(model, seed, 0, model.neurons)
-    A = event_ops.CompactCSR(entries, indptr, weights_of(model), shape=(n, n))
+    return event_ops.CompactCSR(entries, indptr, weights_of(model), shape=(n, n))
+
+
+def declared(
+    model: HpcBenchmark, A: event_ops.CompactCSR, record: network.Record | None = None
+) -> network.Network:
+    """Return the network of these synapses as a declaration, whose run is one call."""
     outside = network.PoissonInput(
         "arrived", weight=np.float32(model.weight), mean=model.rate_outside * model.dt * 1e-3
     )
     projection = network.Projection(A, "arrived", delay=model.delay_steps)
     return network.Network(
-        network.Population(n, NEURON, **neuron_parameters(model)), [projection], [outside], record
+        network.Population(model.neurons, NEURON, **neuron_parameters(model)), [projection], [outside], record
     )
 
 
