@@ -16,6 +16,7 @@ from event_ops.kernels.numba_cuda.threads import WARP
 from event_ops.network.cuda import device
 from event_ops.network.cuda.division import Rows, how_of, launch_for, rows_of, timing
 from event_ops.network.cuda.kernel import kernel
+from event_ops.network.cuda.pulled import by_warp
 from event_ops.network.layout import Layout
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan
@@ -62,8 +63,10 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     places = np.cumsum([0, *(-(-size // WARP) for size in sizes)])
     (slots, span, _), launch = timing(plan, network.projections), launch_for(int(places[-1]))
     depth, words = max(layout.slots.values()) - 1, -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
-    parts, turns = rows_of(plan, arrays), -(-(int(arrays["steps"]) + 1) // span) + 2
+    turns = -(-(int(arrays["steps"]) + 1) // span) + 2
     how = how_of(plan, arrays, network.projections, launch, int(places[-1]))
+    parts = () if how.pulled else rows_of(plan, arrays)
+    arrays = by_warp(network.projections, arrays) if how.pulled else arrays
     arrays |= _more(layout, plan, arrays, parts)
     arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
     arrays["places"] = places.astype(np.int32)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from event_ops.codegen.emit import filled
-from event_ops.network.cuda.division import How, Rows
+from event_ops.network.cuda.division import Rows
 from event_ops.network.plan import Plan
 
 _DELIVER: Final = """\
@@ -48,8 +48,8 @@ for item0 in range(0, number * ITEMS, THREADS):
     before, of_all = entries_before(COUNT(length), entries_of_warp)
     begins[thread], ends[thread] = entry - before, before + length
     cuda.syncthreads()
-    piece = max(-(-of_all // SHARES), np.int64(WARP))
-    first_entry, last_entry = share_of * piece, min((share_of + 1) * piece, np.int64(of_all))
+    piece = max(-(-of_all // blocks), np.int64(WARP))
+    first_entry, last_entry = block * piece, min((block + 1) * piece, np.int64(of_all))
     for k in range(first_entry + thread, last_entry, THREADS):
         item = upper_bound(ends, k, 0, items)
         entry, spike = begins[item] + k, (item0 + item) // ITEMS
@@ -57,9 +57,9 @@ for item0 in range(0, number * ITEMS, THREADS):
         {adds}"""
 
 
-def deliver_lines(plan: Plan, parts: tuple[Rows, ...], how: How) -> list[str]:
+def deliver_lines(plan: Plan, parts: tuple[Rows, ...]) -> list[str]:
     """Return the lines that list the spikes of a turn, record them, and add their entries."""
-    return filled(_DELIVER, items=_items(plan, parts, how))
+    return filled(_DELIVER, items=_items(plan, parts))
 
 
 def _cases(parts: tuple[Rows, ...], line_of: Callable[[Rows], list[str]]) -> list[str]:
@@ -88,7 +88,7 @@ def _extent(part: Rows) -> list[str]:
     return [f"entry, length = extent({indptr}, {near}, ages{q}, {own})"]
 
 
-def _add(plan: Plan, how: How) -> Callable[[Rows], list[str]]:
+def _add(plan: Plan) -> Callable[[Rows], list[str]]:
     """Return the function of the lines that add an entry of a part."""
 
     def lines(part: Rows) -> list[str]:
@@ -99,9 +99,6 @@ def _add(plan: Plan, how: How) -> Callable[[Rows], list[str]]:
             word = "narrow_word_in" if part.narrow else "word_in"
             given = f"matrix{q}_0[np.uint64(entry)], at(matrix{q}_2, {own})"
             added = [f"column, weight = {word}({given}, matrix{q}_3, {part.part}, size{target})"]
-        if how.pulled:
-            first, count = f"WARP * (places[{target}] - low)", "WARP * (high - low)"
-            return [*added, f"add_own(pulled{part.sums}, column, size{target}, {first}, {count}, weight)"]
         delay = f"np.int64(ages{q}[0])"
         if part.delays:
             delay = f"delay_of({_arrays(part)[1]}, ages{q}.size, {own}, entry)"
@@ -110,10 +107,8 @@ def _add(plan: Plan, how: How) -> Callable[[Rows], list[str]]:
     return lines
 
 
-def _items(plan: Plan, parts: tuple[Rows, ...], how: How) -> list[str]:
+def _items(plan: Plan, parts: tuple[Rows, ...]) -> list[str]:
     """Return the lines that deliver the spikes that a block has noted."""
     if not parts:
         return ["pass"]
-    shares, share = ("1", "0") if how.pulled else ("blocks", "block")
-    text = _ITEMS.replace("SHARES", shares).replace("share_of", share)
-    return filled(text, extents=_cases(parts, _extent), adds=_cases(parts, _add(plan, how)))
+    return filled(_ITEMS, extents=_cases(parts, _extent), adds=_cases(parts, _add(plan)))

@@ -116,13 +116,6 @@ def add_at(ring: Any, slot: Any, column: Any, weight: Any) -> None:
         cuda.atomic.add(ring, (np.uint64(slot), np.uint64(column)), weight)
 
 
-@cuda.jit(device=True)
-def add_own(sums: Any, column: Any, size: Any, first: Any, own: Any, weight: Any) -> None:
-    """sums[first + column] += weight, if the column is one of the block's `own` neurons."""
-    if is_inside(column, size) and is_inside(first + column, own):
-        cuda.atomic.add(sums, np.uint64(first + column), weight)
-
-
 @cache
 def make_word_in(bits_for: Any, code_in: Any) -> Any:
     """Return the device function for the column and weight of a word, given functions of bits and codes."""

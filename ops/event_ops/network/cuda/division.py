@@ -7,6 +7,7 @@ import numpy as np
 
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.kernels.numba_cuda.threads import WARP
+from event_ops.network.cuda.pulled import are_few, dtypes_of
 from event_ops.network.plan import Plan
 from event_ops.network.projections import Projection
 from ffi_bridge.cuda.driver import cuda_driver
@@ -14,7 +15,6 @@ from ffi_bridge.cuda.driver import cuda_driver
 _MOST_STEPS: Final = 16  # of a turn
 _WORDS: Final = 4  # of a block, at least, where there are more blocks
 _MOST_THREADS: Final = 768  # more would have too few registers
-MOST_PULLED: Final = 1 << 22  # entries of all matrices
 
 
 class Rows(NamedTuple):
@@ -50,8 +50,7 @@ class How(NamedTuple):
         two: whether a turn has two barriers.
         resident: whether a warp has one word only.
         wide: whether there are so many entries that those of a turn are counted in 64 bits.
-        pulled: where every block reads all entries, and adds those of its own neurons, the dtype of each
-            sums, or "".
+        pulled: where each warp adds the entries onto its own neurons, the dtype of each sums, or "".
     """
 
     threads: int
@@ -96,16 +95,14 @@ def how_of(
 ) -> How:
     """Return how a run goes, by the number of words that its neurons have.
 
-    Where a spike acts in its own step, the entries of a step are pulled if they are few: then blocks need not
-    wait for each other's sums.
+    Where a spike acts in its own step, entries are pulled if they are few: then blocks need not wait for each
+    other's sums.
     """
     slots, span, two = timing(plan, projections)
     used = [(x, q, count) for x in plan.sums for q, _, count in x.projections]
     entries = sum(arrays[f"matrix{q}_{1 if count == 3 else 0}"].size for _, q, count in used)
     resident = span == 1 and -(-words // launch.blocks) <= launch.threads // WARP
     wide = entries * span > np.iinfo(np.int32).max
-    pulled: tuple[str, ...] = ()
-    if two and slots == 1 and resident and entries <= MOST_PULLED:
-        parts = [x.projections[:1] for x in plan.sums]
-        pulled = tuple(str(np.dtype(projections[x[0][0]].dtype)) if x else "" for x in parts)
+    is_pulled = two and slots == 1 and resident and are_few(projections)
+    pulled = dtypes_of(plan, projections) if is_pulled else ()
     return How(launch.threads, two, resident, wide, pulled)

@@ -12,16 +12,17 @@ from event_ops.codegen.emit import defined, filled
 from event_ops.kernels.numba_cuda.access import at, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
-from event_ops.kernels.numba_cuda.threads import WARP, lanes_where, make_sum_before
+from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where, make_sum_before, sum_up_to
 from event_ops.kernels.numba_cuda.wide import wide_load
 from event_ops.network.cuda import device
 from event_ops.network.cuda.delivery import deliver_lines
 from event_ops.network.cuda.division import How, Rows
 from event_ops.network.cuda.neurons import Lines, functions_of, neuron_lines
+from event_ops.network.cuda.pulled import BEGIN, pull_lines
 from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
-_LOOPS: Final = "add_at", "add_own", "arrive", "delay_of", "extent", "id_of", "note_bits", "wait_for_all"
+_LOOPS: Final = "add_at", "arrive", "delay_of", "extent", "id_of", "note_bits", "wait_for_all"
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
@@ -72,16 +73,16 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     between = ["arrive(arrived)", "target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
     body = filled(
         _RUN,
-        begin=[*shared, *lines.begin],
+        begin=[*(BEGIN if how.pulled else ()), *shared, *lines.begin],
         ahead=[] if how.two else lines.ahead,
-        deliver=deliver_lines(plan, parts, how),
-        between=[*(["cuda.syncthreads()"] if how.pulled else between), *lines.ahead] if how.two else [],
+        deliver=pull_lines(plan) if how.pulled else deliver_lines(plan, parts),
+        between=[*([] if how.pulled else between), *lines.ahead] if how.two else [],
         neurons=lines.neurons,
         meanwhile=lines.meanwhile,
         end=lines.end,
     )
     outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
-    outside |= {x.__name__: x for x in (at, lanes_where, upper_bound, wide_load)}
+    outside |= {x.__name__: x for x in (at, lanes_where, sum_up_to, upper_bound, wide_load)}
     outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {
         "sum_before": make_sum_before(how.threads // WARP, np.int32),
@@ -90,7 +91,13 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     }
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
     outside |= {"COUNT": count, "COUNTED": numba.int64 if how.wide else numba.int32}
-    outside |= {"THREADS": how.threads, "WARP": WARP, "WARPS": how.threads // WARP, "ITEMS": len(parts)}
+    outside |= {
+        "THREADS": how.threads,
+        "FULL": FULL,
+        "WARP": WARP,
+        "WARPS": how.threads // WARP,
+        "ITEMS": len(parts),
+    }
     outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
     old = [f"old_{name}" for name in updated(plan)]
     function = defined("network_run", [*names, *old, *results(plan)], body, **outside)
