@@ -8,7 +8,7 @@ PIN = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^/@]+)?")
 
 
 def test_there_is_a_file_for_each_python_and_one_for_the_oldest_versions():
-    assert [path.stem for path in FILES] == ["lowest", "py3.11", "py3.12", "py3.13"]
+    assert [path.stem for path in FILES] == ["lowest", "py3.11", "py3.12", "py3.13", "py3.14"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -75,6 +75,7 @@ def test_every_python_runs_all_tests_but_slow_ones():
         "3.11",
         "3.12",
         "3.13",
+        "3.14",
     ]
 
 

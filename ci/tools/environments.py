@@ -13,7 +13,7 @@ import nox
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "ci" / "constraints"
 DISTRIBUTIONS = ("packages/ptx-on-cpu", "packages/ffi-bridge", "ops", "harness")
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 

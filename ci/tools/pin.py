@@ -41,7 +41,7 @@ def main() -> int:
     names = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     groups = [word for name in names for word in ("--group", f"pyproject.toml:{name}")]
     everything = ("numba", "warp", "enzyme", "export", "test", "bench")
-    for python in ("3.11", "3.12", "3.13"):
+    for python in ("3.11", "3.12", "3.13", "3.14"):
         what = f"The newest versions for Python {python}"
         pin(f"py{python}", what, compile_command(python, everything, *groups))
     oldest = compile_command("3.11", ("numba", "warp", "export", "test"), "--resolution", "lowest-direct")
