@@ -2,12 +2,13 @@ import re
 import tomllib
 from pathlib import Path
 
+import matrix
 import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["workspace"]["members"]
 ALONE = "packages/ptx-on-cpu"  # knows neither JAX nor the others, and has one toolchain
-EXTRAS = {"numba", "cuda12", "cuda13", "warp", "export", "all"}
+EXTRAS = {"numba", "cuda12", "cuda13", "warp", "export", "enzyme", "all"}
 
 
 def project(folder):
@@ -29,6 +30,24 @@ def test_distribution_has_every_extra(folder):
 def test_package_is_typed(folder):
     package = project(folder)["name"].replace("-", "_")
     assert (ROOT / folder / package / "py.typed").is_file()
+    assert "Typing :: Typed" in project(folder)["classifiers"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_distribution_says_whose_it_is_and_which_pythons_ci_runs(folder):
+    first = project(FOLDERS[0])
+    for key in ("authors", "urls", "license", "requires-python"):
+        assert project(folder)[key] == first[key]
+    prefix = "Programming Language :: Python :: "
+    pythons = [c.removeprefix(prefix) for c in project(folder)["classifiers"] if c.startswith(prefix)]
+    assert pythons == sorted({row["python"] for row in matrix.rows()})
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_sdist_is_made_without_what_git_ignores(folder):
+    build = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    hook = ROOT / folder / build["targets"]["sdist"]["hooks"]["custom"]["path"]
+    assert hook.resolve() == ROOT / "ci" / "tools" / "sdist.py"
 
 
 def test_the_versions_are_one():
