@@ -79,3 +79,11 @@ def test_no_part_of_a_kernel_is_a_parallel_function_of_its_own():
 
 def test_version_is_a_string():
     assert event_ops.__version__.split(".")[0].isdigit()
+
+
+def test_brainevent_that_is_absent_is_named_with_what_installs_it(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("event_ops.brainevent")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "brainevent", None)
+    with pytest.raises(ImportError, match=r"pip install 'event-ops\[brainevent\]', under Python 3\.12"):
+        importlib.import_module("event_ops.brainevent")

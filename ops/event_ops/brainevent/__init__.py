@@ -2,7 +2,7 @@
 
 `event_ops.brainevent.install()` makes the catalog a backend called "event_ops" of BrainEvent's primitives,
 and their default on a CPU; `python -m event_ops.brainevent program.py` runs a program so. It needs BrainEvent
-0.2 or 0.3, which the extra `event-ops[brainevent]` installs.
+0.2 or 0.3; the extra `event-ops[brainevent]` installs 0.3, under Python 3.12 or newer.
 """
 
 import os

@@ -1,18 +1,27 @@
 """BrainEvent's registry of primitives, by its public names alone, and a backend of ours in it."""
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
-import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
-
 from event_ops.brainevent.products import Results
 from event_ops.brainevent.supported_primitives import Served
 from event_ops.checks.arrays import HALVES
 from ffi_bridge.errors import UntestedVersionWarning
+
+try:
+    import brainevent  # pyright: ignore[reportMissingImports] # absent from Python 3.11
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "event_ops.brainevent runs programs of BrainEvent, which this Python, "
+        f"{sys.version_info.major}.{sys.version_info.minor}, does not have: "
+        "pip install 'event-ops[brainevent]', under Python 3.12 or newer",
+        name="brainevent",
+    ) from error
 
 BACKEND: Final = "event_ops"
 PLATFORMS: Final = ("cpu", "gpu")
