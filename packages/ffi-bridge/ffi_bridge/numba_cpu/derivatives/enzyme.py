@@ -145,9 +145,10 @@ def python() -> str:
     if importlib.util.find_spec("enzyme_ad") is None:
         raise MissingRuleError(
             "differentiable=True needs the package enzyme-ad, which this Python, "
-            f"{sys.version_info.major}.{sys.version_info.minor}, does not have: `uv pip install "
-            "'ffi-bridge[enzyme]'` on Linux (pip finds it under Python 3.11 alone), or let the environment "
-            f"variable {VARIABLE} name the python of another environment that has it"
+            f"{sys.version_info.major}.{sys.version_info.minor}, does not have: on Linux "
+            "`uv pip install 'ffi-bridge[enzyme]'`, or `pip install --no-deps --ignore-requires-python "
+            f"enzyme-ad==0.0.16`, or let the environment variable {VARIABLE} name the python of another "
+            "environment that has it"
         )
     return sys.executable
 
