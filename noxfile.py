@@ -62,6 +62,7 @@ def lint(session: nox.Session) -> None:
     session.run("lint-imports", "--no-cache", env={"PYTHONPATH": ":".join(DISTRIBUTIONS)})
     workflows = map(str, sorted((ROOT / ".github" / "workflows").glob("*.yml")))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    session.run("zizmor", "--offline", "--quiet", "--min-severity", "medium", ".github")
 
 
 @nox.session(tags=["commit"])

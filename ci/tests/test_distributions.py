@@ -50,6 +50,18 @@ def test_an_sdist_is_made_without_what_git_ignores(folder):
     assert hook.resolve() == ROOT / "ci" / "tools" / "sdist.py"
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_conda_package_has_the_same_bounds(folder):
+    name = project(folder)["name"]
+    recipe = (ROOT / "ci" / "conda" / "recipe.yaml").read_text()
+    (package,) = [text for text in recipe.split("  - package:\n") if text.startswith(f"      name: {name}\n")]
+    for dependency in project(folder)["dependencies"]:
+        other, bounds = re.fullmatch(r"([a-z0-9-]+)(>=.+)", dependency).groups()
+        pinned = f'pin_subpackage("{other}"' in package
+        bounded = re.search(rf"- {other}(-base)? {re.escape(bounds)}\n", package)
+        assert pinned or bounded, f"ci/conda/recipe.yaml, {name}: no {other} {bounds}"
+
+
 def test_the_versions_are_one():
     sources = [
         ROOT / folder / project(folder)["name"].replace("-", "_") / "__init__.py" for folder in FOLDERS

@@ -1,10 +1,11 @@
-"""Check that a tag is the version of the four distributions and of CITATION.cff, dated in the changelog.
+"""Check that a tag is the version of the four distributions, and that all that a release says is true of it.
 
-python3 ci/tools/tagged.py v0.1.0
+python3 ci/tools/tagged.py v0.1.0 [ADDRESS]   # ADDRESS is where the repository is that publishes
 """
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,26 +17,46 @@ PACKAGES = (
     "harness/event_ops_harness",
 )
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+UNPUBLISHED = "not on the index yet"  # what pages say until the first release
 
 
-def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
-    """A line for everything that keeps `tag` from being a release."""
+def problems(tag: str, root: Path = ROOT, address: str | None = None) -> Iterator[str]:
+    """Yield a line for everything that keeps `tag` from being a release."""
+    number = tag.removeprefix("v")
     for package in PACKAGES:
-        found = VERSION.search((root / package / "__init__.py").read_text(encoding="utf-8"))
+        found = VERSION.search(_read(root, f"{package}/__init__.py"))
         version = found[1] if found else "none"
         if tag != f"v{version}":
             yield f"{package} has version {version}; the tag is {tag}, expected v{version}"
-    if f"\nversion: {tag.removeprefix('v')}\n" not in (root / "CITATION.cff").read_text(encoding="utf-8"):
-        yield f"CITATION.cff has another version; expected 'version: {tag.removeprefix('v')}'"
-    number = re.escape(tag.removeprefix("v"))
-    heading = rf"^## \[{number}\] - \d{{4}}-\d{{2}}-\d{{2}}$"
-    if not re.search(heading, (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
-        yield f"CHANGELOG.md has no heading '## [{tag.removeprefix('v')}] - YYYY-MM-DD': put the day in"
+    lines = {"CITATION.cff": f"version: {number}", "ci/conda/recipe.yaml": f'  version: "{number}"'}
+    for file, line in lines.items():
+        if f"\n{line}\n" not in _read(root, file):
+            yield f"{file} has another version; expected {line.strip()!r}"
+    heading = rf"^## \[{re.escape(number)}\] - \d{{4}}-\d{{2}}-\d{{2}}$"
+    if not re.search(heading, _read(root, "CHANGELOG.md"), re.MULTILINE):
+        yield f"CHANGELOG.md has no heading '## [{number}] - YYYY-MM-DD': put the day in"
+    yield from _untrue(root, address)
+
+
+def _untrue(root: Path, address: str | None) -> Iterator[str]:
+    """Yield a line for each address and sentence that publishing would make wrong."""
+    folders = [Path(package).parent for package in PACKAGES]
+    for folder in folders:
+        urls = tomllib.loads(_read(root, folder / "pyproject.toml"))["project"]["urls"]
+        if address and urls["Repository"] != address:
+            yield f"{folder}/pyproject.toml says {urls['Repository']}; it is published from {address}"
+    for page in ("README.md", "docs/getting-started.md", *(folder / "README.md" for folder in folders)):
+        if UNPUBLISHED in _read(root, page):
+            yield f"{page} says {UNPUBLISHED!r}: take the sentence out"
+
+
+def _read(root: Path, file: str | Path) -> str:
+    return (root / file).read_text(encoding="utf-8")
 
 
 def main(argv: list[str]) -> int:
     """Print the problems; return 1 if there are any."""
-    found = list(problems(argv[0]))
+    found = list(problems(argv[0], address=argv[1] if len(argv) > 1 else None))
     print("\n".join(found) or f"{argv[0]} is the version of every distribution")
     return int(bool(found))
 
