@@ -9,10 +9,11 @@ does not ask for do the same work again.
 """
 
 import contextlib
+import dis
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -100,9 +101,14 @@ def uses_third_axis(function: Any) -> bool:
     codes = (callee.__code__ for callee in reached(function, _python_of))
     return any(
         # A doubt costs a launch for each element, and no wrong result.
-        "z" in code.co_names or (3 in code.co_consts and {"grid", "gridsize"} & set(code.co_names))
+        "z" in code.co_names or ({"grid", "gridsize"} & set(code.co_names) and 3 in _integers_in(code))
         for code in codes
     )
+
+
+def _integers_in(code: CodeType) -> set[int]:
+    """Return the integers that code loads; from Python 3.14 on small ones are no constants of it."""
+    return {x.argval for x in dis.get_instructions(code) if "LOAD" in x.opname and isinstance(x.argval, int)}
 
 
 @functools.cache
