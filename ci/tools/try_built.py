@@ -9,6 +9,7 @@ Both times the program runs in an empty directory, so that only what is installe
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 from pathlib import Path
@@ -44,6 +45,14 @@ def built(dist: Path, name: str, ending: str) -> Path:
     return found[0]
 
 
+def check_sdist(path: Path) -> Path:
+    """Return the path of an sdist; SystemExit where ci/tools/sdist.py has left a `.gitignore` in it."""
+    with tarfile.open(path) as archive:
+        if any(name.endswith(".gitignore") for name in archive.getnames()):
+            raise SystemExit(f"{path.name} holds a .gitignore, which ci/tools/sdist.py is to drop")
+    return path
+
+
 def run(python: Path, cwd: Path, *args: str) -> None:
     """Run the fresh environment's Python in `cwd`, isolated from the user's site-packages."""
     subprocess.run([python, "-I", *args], cwd=cwd, check=True)
@@ -77,7 +86,7 @@ def main(dist: Path) -> int:
         run(python, empty, *pip, *pins, *wheels)
         try_installed(python, empty)
         try_outside(python, empty, *pip, *pins)
-        sdists = [str(built(dist, name, ".tar.gz")) for name in NAMES]
+        sdists = [str(check_sdist(built(dist, name, ".tar.gz"))) for name in NAMES]
         run(python, empty, *pip, "--no-deps", "--force-reinstall", *sdists)
         try_installed(python, empty)
     return 0
