@@ -1,5 +1,7 @@
 """The emulated GPU: barriers, shared memory, atomics as on a real one, and errors that say where."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from numba import cuda
 
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cuda import by_llvm
 from ptx_on_cpu import Checks, LaunchError
 
 
@@ -40,6 +43,23 @@ def test_a_barrier_waits_for_all_and_not_for_those_that_have_ended(launch):
     turn, before, after = np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros(3, np.int32)
     launch(kernel, turn, before, after)
     assert (sorted(before), sorted(after)) == ([0, 1, 2], [3, 4, 5])
+
+
+def test_a_kernel_whose_ptx_with_line_numbers_lost_a_label_runs_without_them(launch, monkeypatch):
+    library = by_llvm.codegen.CUDACodeLibrary
+    whole = library.get_asm_str
+
+    def without_a_label(self, cc=None):
+        return re.sub(r"^\s*\.loc[^\n]*", "\tbra.uni $L__BB9_9;", whole(self, cc), flags=re.MULTILINE)
+
+    @cuda.jit
+    def kernel(y):
+        y[cuda.threadIdx.x] = 7
+
+    monkeypatch.setattr(library, "get_asm_str", without_a_label)
+    y = np.zeros(4, np.int32)
+    launch(kernel, y)
+    assert y.tolist() == [7] * 4
 
 
 def test_counts_at_a_barrier(launch):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ptx_on_cpu.errors import PtxSyntaxError
 from ptx_on_cpu.syntax.program import Function, Instruction
 
 _TOKEN: Final = re.compile(r"[%$\w.]+")
@@ -181,6 +182,11 @@ def _next(function: Function, last: int) -> Iterator[int]:
     """Yield the instructions that may follow instruction `last`."""
     each = function.body[last]
     for label in targets_of(function, each):
+        if label not in function.labels:
+            raise PtxSyntaxError(
+                f"{function.name} branches to {label}, a label that it does not have; NVVM loses one at times "
+                "where it writes line numbers: compile without them"
+            )
         yield function.labels[label]
     if each.guard or each.name not in (*_BRANCHES, *_ENDS):
         yield last + 1

@@ -39,6 +39,11 @@ def test_text_that_is_no_ptx_is_refused():
         Module(HEADER + ".visible .entry k() { ret;")
 
 
+def test_a_branch_to_a_label_that_the_text_lacks_is_refused():
+    with pytest.raises(PtxSyntaxError, match=r"k branches to \$L__BB0_5, .*compile without"):
+        Module(HEADER + kernel("@%p1 bra $L__BB0_5;")).kernel("k")
+
+
 def test_instructions_know_their_line_and_guard():
     text = (
         HEADER

@@ -31,6 +31,8 @@ from ffi_bridge.numba_cuda.toolchain import (
 _PARAMETER: Final = re.compile(r"ld\.param\.[ub]64\s+(%\w+), \[\w+_param_(\d+)\]")
 _STORE: Final = re.compile(r"\b(?:st|red|atom)\.(?!param|local|shared)[\w.:]+\s.*?\[(%\w+)(?:\+-?\d+)?\]")
 _REGISTERS: Final = re.compile(r"%\w+")
+_LABELS: Final = re.compile(r"\$L__BB\w+")
+_PLACED_LABELS: Final = re.compile(r"^(\$L__BB\w+):", re.MULTILINE)
 _OTHERS: Final = re.compile(r"\s*(@!?%\w+\s+)?(ld|st|red|atom|setp|call|bra|ret)\b")
 
 
@@ -55,6 +57,11 @@ def stored_arrays(ptx: str, addresses: Mapping[int, int]) -> set[int]:
     stored = (of.get(register, set()) for register in _STORE.findall("\n".join(lines)))
     # An address that may be of two arrays does not say which one is written.
     return {next(iter(arrays)) for arrays in stored if len(arrays) == 1}
+
+
+def lacks_labels(ptx: str) -> bool:
+    """Return whether PTX of NVVM branches to a label that it does not have."""
+    return not set(_LABELS.findall(ptx)) <= set(_PLACED_LABELS.findall(ptx))
 
 
 TESTED: Final = (0, 30)
@@ -147,14 +154,20 @@ class NumbaCuda(Compiler):
         return Compiled(code, built.entry_name, bool(built.cooperative), ptx.encode(), written)
 
     def _ptx(self, function: Any, built: Any, compiled: Callable[..., Any], capability: Capability) -> str:
-        """Return PTX with line numbers, or with functions that are linked, as for float16."""
-        is_linked = bool(built._codelibrary._linking_files)  # nvJitLink does not link with line numbers
+        """Return PTX with line numbers where they can be had, or with functions that are linked.
+
+        nvJitLink links no functions, as those of float16 are, with line numbers. NVVM 13 at times loses a
+        label where it writes them.
+        """
+        is_linked = bool(built._codelibrary._linking_files)
         if is_linked:
             again = compiled(lto=True)
         else:
             again = compiled() if built.debug else compiled(_with_lines(function), lineinfo=True)
         library = again._codelibrary
         ptx = library.get_lto_ptx(capability) if is_linked else library.get_asm_str(capability)
+        if lacks_labels(ptx):
+            return built._codelibrary.get_asm_str(capability)
         return ptx.replace(again.entry_name, built.entry_name)
 
     def device_function(self, kernel: Any) -> Any:
