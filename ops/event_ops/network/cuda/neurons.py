@@ -24,7 +24,7 @@ if time < stop:
     {after}
     bits = lanes_where(is_own and spike)
     if lane == 0:
-        fired[(half + time - first_step) * words + word] = bits
+        {publish}
         if time >= stop - historyP.shape[0]:
             historyP[time % historyP.shape[0], word - places[P]] = bits"""
 
@@ -130,12 +130,13 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
             arrive += added
         else:
             variables += [f"sums{j} = state{p}_0.dtype.type(0)", *added]
-    text = _STEP.replace("{arguments}", ", ".join(arguments))
+    text, to = _STEP.replace("{arguments}", ", ".join(arguments)), "(half + time - first_step) * words + word"
     step = filled(
         text,
         arrive=arrive or ["pass"],
         record=_recorded(plan, p),
         variables=variables,
+        publish=[f"send_bits(fired, {to}, bits, turn)" if how.pulled else f"fired[{to}] = bits"],
         after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
     )
     if not how.resident:
@@ -146,7 +147,9 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         "own = WARP * (low + thread // WARP - places[P]) + lane",
         "ownP, iP = hasP and own < sizeP, np.uint64(max(min(own, sizeP - 1), 0))",
         "i = iP",
-        *load,
+        *zero,
+        "if ownP:",  # a warp without neurons may come to this when others have ended
+        *(f"    {x}" for x in load),
         *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m in x.inputs),
         *(
             f"got{j} = {f'pulled{j}[thread]' if how.pulled else f'ring{j}[0, 0]'}"
