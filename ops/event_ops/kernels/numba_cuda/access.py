@@ -162,16 +162,3 @@ def upper_bound(x: Any, value: Any, low: Any, high: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@cuda.jit(device=True)
-def search_range(indptr: Any, first: Any, end: Any) -> Any:
-    """Return the bounds within which `row_of_entry` finds the rows of entries from `first` up to `end`."""
-    low = upper_bound(indptr, first, 0, indptr.size)
-    return low, upper_bound(indptr, end - 1, low, indptr.size)
-
-
-@cuda.jit(device=True)
-def row_of_entry(indptr: Any, k: Any, low: Any, high: Any) -> Any:
-    """Return the row that holds entry k, or -1."""
-    return place(upper_bound(indptr, k, low, high) - 1, indptr.size - 1)

@@ -7,26 +7,67 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from event_ops.kernels.numba_cuda.access import at, place, row_of_entry, search_range, upper_bound
+from event_ops.kernels.numba_cuda.access import at, bounded, is_inside, place, upper_bound
+from event_ops.kernels.numba_cuda.by_length import (
+    CLEARING,
+    ahead_of,
+    lanes_of,
+    make_begin,
+    make_take_rows,
+    reach,
+    within,
+)
 from event_ops.kernels.numba_cuda.radix_sort import sort_by_column
 from event_ops.kernels.numba_cuda.row_products import csr_row
-from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear, lanes_for
+from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, blocks_of, clear, lanes_for
 from ffi_bridge import numba_cuda_callable
 
-ENTRIES = 8 * BLOCK  # of a block, which looks up their rows
+
+@cache
+def make_note_places(lanes: int, ahead: int, kind: Any) -> Any:
+    """Return the kernel that writes row and column of the entries of rows, `columns` for one out of range."""
+
+    def make_take(lanes: int) -> Any:
+        begin = make_begin(lanes)
+
+        @cuda.jit(device=True)
+        def take(operands: Any, i: Any, low: Any, high: Any, lane: Any, mine: Any) -> None:
+            indices, columns, row, column = operands
+            js = cuda.local.array(ahead, kind)
+            if mine and low < high:
+                k = begin(low) + lane
+                while k - lane < high:
+                    reached = reach(k, low, high)
+                    for n in range(ahead):
+                        j = indices[np.uint64(k + within(n * lanes, reached))]
+                        js[n] = kind(j) if is_inside(j, columns) else kind(columns)
+                    for n in range(ahead):
+                        if within(n * lanes, reached) == n * lanes:
+                            here = np.uint64(k + n * lanes)
+                            column[here], row[here] = js[n], kind(i)
+                    k += ahead * lanes
+
+        return take
+
+    take_rows = make_take_rows(1, lanes, csr_row, make_take)
+
+    @cuda.jit(launch_bounds=OCCUPIED)
+    def note_places(indices: Any, indptr: Any, columns: Any, row: Any, column: Any) -> None:
+        take_rows((indices, columns, row, column), indptr, indices.size, indptr.size - 1)
+
+    return note_places
 
 
 @cuda.jit
-def look_up(indices: Any, indptr: Any, columns: Any, row: Any, column: Any) -> None:
-    """Write the row and column of every entry; `rows` or `columns` stand for none."""
-    first, rows = cuda.blockIdx.x * ENTRIES, indptr.size - 1
-    end = min(first + ENTRIES, indices.size)
-    # The rows of a block's entries are few: each thread searches among these alone.
-    low, high = search_range(indptr, first, end)
-    for k in range(first + cuda.threadIdx.x, end, BLOCK):
-        i, j = row_of_entry(indptr, k, low, high), place(indices[k], columns)
-        row[k] = i if i >= 0 else rows
-        column[k] = j if i >= 0 and j >= 0 else columns
+def note_outside(indptr: Any, columns: Any, row: Any, column: Any) -> None:
+    """row[k] = rows and column[k] = columns for the entries outside of what indptr spans."""
+    begin = bounded(indptr[0], row.size)
+    behind = max(begin, bounded(indptr[indptr.size - 1], row.size))
+    outside = begin + row.size - behind
+    for n in range(cuda.grid(1), outside, cuda.gridsize(1)):
+        k = n if n < begin else n - begin + behind
+        row[k] = indptr.size - 1
+        column[k] = columns
 
 
 @cuda.jit
@@ -46,7 +87,10 @@ def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., A
         indices: Any, indptr: Any, csc_indices: Any, csc_indptr: Any, permutation: Any, stream: Any
     ) -> None:
         row, column = cuda.device_array(size, kind), cuda.device_array(size, kind)
-        look_up[blocks_of(size, ENTRIES), BLOCK, stream](indices, indptr, columns, row, column)
+        rows, lanes = indptr.size - 1, lanes_of(size, indptr.size - 1)
+        note_outside[CLEARING, BLOCK, stream](indptr, columns, row, column)
+        kernel = make_note_places(lanes, ahead_of(size, rows * lanes), kind)
+        kernel[blocks_of(rows * lanes), BLOCK, stream](indices, indptr, columns, row, column)
         in_order = sort_by_column(column, row, columns, (csc_indices, permutation), stream)
         find_starts[blocks_of(csc_indptr.size), BLOCK, stream](in_order, csc_indptr)
 
