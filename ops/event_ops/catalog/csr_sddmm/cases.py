@@ -60,7 +60,7 @@ CASES = (
     Case("hidden", _hidden(), tolerance=5),
     Case("loose-ends", _loose_ends(), tolerance=5),
     Case("no-rows", _random((0, 4), 3, (2,)), differentiable=(X, Y)),
-    Case("threads", _random((60, 80), 7000, (33,)), tolerance=5),
+    Case("threads", _random((60, 80), 7000, (36,)), tolerance=5),
     *(
         benchmark(f"{name}{f'-n{row[0]}' if row else ''}", _sized(shape, 100, row))
         for name, shape, row in (

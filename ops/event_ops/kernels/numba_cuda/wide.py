@@ -4,9 +4,12 @@ A warp asks for 512 bytes by one, where elements of 4 bytes alone ask for 128: a
 quarter of the requests, and each thread waits for four times as many bytes at once.
 """
 
+import math
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
+from numba import cuda
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -68,6 +71,39 @@ def is_aligned(typing: Any, array: Any) -> Any:
         return builder.icmp_unsigned("==", builder.and_(address, address.type(BYTES - 1)), address.type(0))
 
     return types.boolean(array), emit
+
+
+def several_of(columns: int, dtype: Any) -> int:
+    """Return how many neighbouring elements of a row are read at once, of which rows have a multiple."""
+    return 1 if np.dtype(dtype).kind == "c" else math.gcd(columns, min(MOST, elements_of(dtype)))
+
+
+@cache
+def make_read_several(count: int, number: Any) -> Any:
+    """Return `f(x, i, c, aligned, values, first)`: values[first + n] = x[i, c + n] for n < count.
+
+    `aligned` is what `is_aligned` says of x, whose rows are multiples of `count` long, as c is.
+    """
+    if count == 1:
+
+        @cuda.jit(device=True)
+        def read_one(x: Any, i: Any, c: Any, aligned: Any, values: Any, first: Any) -> None:
+            values[first] = number(x[i, c])
+
+        return read_one
+
+    @cuda.jit(device=True)
+    def read_several(x: Any, i: Any, c: Any, aligned: Any, values: Any, first: Any) -> None:
+        if aligned:
+            n = first
+            for element in wide_load(x, i * np.uint64(x.shape[1]) + c, count):
+                values[n] = number(element)
+                n += 1
+        else:
+            for n in range(count):
+                values[first + n] = number(x[i, c + np.uint64(n)])
+
+    return read_several
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any, elements: Any) -> tuple[Any, int]:
