@@ -15,7 +15,6 @@ from numba import cuda
 
 from event_ops.kernels.numba_cuda import row_products
 from event_ops.kernels.numba_cuda.access import (
-    always,
     element_of,
     event_at_for,
     is_active,
@@ -26,6 +25,7 @@ from event_ops.kernels.numba_cuda.access import (
 )
 from event_ops.kernels.numba_cuda.by_length import lanes_of
 from event_ops.kernels.numba_cuda.deliver import deliver
+from event_ops.kernels.numba_cuda.event_columns import active_words, make_gather_events, term_for
 from event_ops.kernels.numba_cuda.every_entry import csr_scale_rows as csr_scale_rows
 from event_ops.kernels.numba_cuda.every_entry import csr_sddmm as csr_sddmm
 from event_ops.kernels.numba_cuda.fixed_order import in_fixed_order
@@ -33,6 +33,7 @@ from event_ops.kernels.numba_cuda.row_products import beside_own, csr_row, of_di
 from event_ops.kernels.numba_cuda.scatter import adding_callable
 from event_ops.kernels.numba_cuda.threads import BLOCK, WARP, blocks_of, clear, lanes_where
 from event_ops.kernels.numba_cuda.tile_products import make_gather_tiles, make_scatter_tiles, width_of
+from event_ops.kernels.numba_cuda.wide import several_of
 from ffi_bridge import numba_cuda_callable
 
 DENSE_FROM = 8  # active ones of 32 events
@@ -138,17 +139,18 @@ def csr_gap_current(*, outs: Any, **_: Any) -> Callable[..., Any]:
 def csr_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation; columns of B, then entries of a row, fill a warp."""
     rows, columns = shape[0], outs.shape[1]
-    width = width_of(columns)
-    tiles = rows * blocks_of(columns, width)
 
     def gather(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
-        lanes = lanes_of(indices.size, rows, width)
-        kernel = make_gather_tiles(width, lanes, always, y.dtype, indices.dtype)
-        kernel[blocks_of(tiles * width * lanes), BLOCK, stream](*launched(data), indices, indptr, B, y)
+        per = several_of(columns, B.dtype)
+        width = width_of(columns, per)
+        lanes, tiles = lanes_of(indices.size, rows, width), rows * blocks_of(columns, width * per)
+        kernel = make_gather_tiles(width, lanes, per, y.dtype, indices.dtype)
+        kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, B: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        lanes = lanes_of(indices.size, rows, width)
+        width = width_of(columns)
+        lanes, tiles = lanes_of(indices.size, rows, width), rows * blocks_of(columns, width)
         kernel = make_scatter_tiles(width, lanes, y.dtype, indices.dtype)
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
@@ -184,13 +186,12 @@ def csr_event_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
 
     def gather(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
         *permutation, y, stream = others
-        width = width_of(n)
-        lanes = lanes_of(indices.size, rows, width)
-        weight_of = weight_for(permutation)
-        kernel = make_gather_tiles(width, lanes, is_active, y.dtype, indices.dtype, weight_of)
-        threads = rows * blocks_of(n, width) * width * lanes
-        weights = launched(data, *permutation)
-        kernel[blocks_of(threads), BLOCK, stream](*weights, indices, indptr, events, y)
+        lanes, weight_of = lanes_of(indices.size, rows, WARP), weight_for(permutation)
+        term, weights = term_for(events.dtype), launched(data, *permutation)
+        kernel = make_gather_events(lanes, term, weight_of, y.dtype, indices.dtype)
+        threads = rows * blocks_of(n, WARP) * WARP * lanes
+        words = active_words(events, stream)
+        kernel[blocks_of(threads), BLOCK, stream](*weights, indices, indptr, words, events, y)
 
     def scatter(data: Any, indices: Any, indptr: Any, events: Any, *others: Any) -> None:
         *permutation, y, stream = others
