@@ -159,11 +159,11 @@ dense_event_matmat = OperatorCases(
         Case("no-vectors", _with_events((4, 5), 1, True, n=0)),
         Case(
             "threads-transposed",
-            _with_events((300, 250), 0.7, True, n=3),
+            _with_events((300, 250), 0.7, True, n=36),
             tolerance=200,
             note="sums of 200 terms",
         ),
-        Case("threads", _with_events((300, 250), 0.7, False, n=3), tolerance=200, note="sums of 175 terms"),
+        Case("threads", _with_events((300, 250), 0.7, False, n=36), tolerance=200, note="sums of 175 terms"),
         Case("float16", stored_as("float16", WEIGHTS, _with_events((17, 23), 0.4, False, n=5)), tolerance=20),
         Case(
             "bfloat16",

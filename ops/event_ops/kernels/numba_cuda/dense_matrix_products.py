@@ -10,80 +10,102 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.access import is_active
-from event_ops.kernels.numba_cuda.threads import WARP, WARPS, blocks_of, clear, lanes_where
+from event_ops.kernels.numba_cuda.event_columns import active_words, term_for
+from event_ops.kernels.numba_cuda.threads import (
+    BLOCK,
+    FULL,
+    WARP,
+    WARPS,
+    blocks_of,
+    clear,
+    lanes_where,
+)
 from ffi_bridge import numba_cuda_callable
 
 TILE = WARP  # events of a tile, as many as vectors and outputs of a block
-PARTS = TILE // WARPS  # outputs of a thread
-BLOCKS = 512  # about as many as a GPU holds at once: with fewer, several share the events
+PARTS = TILE // WARPS  # vectors of a warp
+BLOCKS = 2048  # twice what a GPU holds at once: with fewer, several share the events
+PADDED = TILE + 1  # so that no two rows begin in one bank
+BOUNDS = BLOCK, 8
 
 
 @cache
-def make_add_tiles(transposed: bool, dtype: Any) -> Any:
+def make_add_tiles(transposed: bool, term: Any, dtype: Any) -> Any:
     """Return the kernel `y[i, c] += sum of weights[i, k] * events[k, c]`, or of weights[k, i].
 
-    A lane has a vector, and a warp every eighth output. With one block along the events it is `=`.
+    A lane has an output, and a warp every eighth vector. With one block along the events it is `=`.
+    `words` say which events are active.
     """
     real = from_dtype(np.dtype(dtype))
 
     @cuda.jit(device=True)
-    def read_events(events: Any, first: Any, c: Any, values: Any, masks: Any) -> None:
-        """values[k, lane] = events[first + k, c]; masks[k] = the lanes where it is active."""
-        lane, k = cuda.threadIdx.x, cuda.threadIdx.y
-        while k < TILE:
-            value = values.dtype.type(0)
-            if first + k < events.shape[0] and c < events.shape[1]:
-                value = values.dtype.type(events[np.uint64(first + k), np.uint64(c)])
-            values[k, lane] = value
-            lanes = lanes_where(is_active(value))
-            if lane == 0:
-                masks[k] = lanes
-            k += WARPS
+    def read_weights(weights: Any, first: Any, top: Any, word: Any, read: Any) -> None:
+        """read[part] = the weight of an event to an output, or 0; `word` is that of event first + lane."""
+        lane, warp = cuda.laneid, cuda.threadIdx.y
+        for part in range(PARTS):
+            across = part * WARPS + warp
+            met = word
+            if transposed:
+                met = np.uint32(cuda.shfl_sync(FULL, np.int32(word), across))
+            row, column = (first + across, top + lane) if transposed else (top + across, first + lane)
+            read[part] = 0
+            if met != 0 and row < weights.shape[0] and column < weights.shape[1]:
+                read[part] = weights[np.uint64(row), np.uint64(column)]
 
     @cuda.jit(device=True)
-    def read_weights(weights: Any, first: Any, top: Any, masks: Any, tile: Any) -> None:
-        """tile[k, i], or tile[i, k], = the weight of event first + k to output top + i, or 0."""
-        lane, across = cuda.threadIdx.x, cuda.threadIdx.y
-        while across < TILE:
-            i, k = (top + lane, across) if transposed else (top + across, lane)
-            row, column = (first + k, i) if transposed else (i, first + k)
-            weight = tile.dtype.type(0)
-            if masks[k] != 0 and row < weights.shape[0] and column < weights.shape[1]:
-                weight = weights[np.uint64(row), np.uint64(column)]
-            tile[across, lane] = weight
-            across += WARPS
+    def word_of(words: Any, k: Any, tile: Any) -> Any:
+        """Return the word of event k, or 0."""
+        return words[np.uint64(k), np.uint64(tile)] if k < words.shape[0] else np.uint32(0)
 
-    @cuda.jit
-    def add_tiles(weights: Any, events: Any, y: Any) -> None:
-        values, tile = cuda.shared.array((TILE, TILE), real), cuda.shared.array((TILE, TILE), real)
-        masks, totals = cuda.shared.array(TILE, np.uint32), cuda.local.array(PARTS, real)
-        tiles = (y.shape[1] + TILE - 1) // TILE
-        c = cuda.blockIdx.x % tiles * TILE + cuda.threadIdx.x
-        top, lane, warp = cuda.blockIdx.x // tiles * TILE, cuda.threadIdx.x, cuda.threadIdx.y
+    @cuda.jit(launch_bounds=BOUNDS)
+    def add_tiles(weights: Any, words: Any, events: Any, y: Any) -> None:
+        tile = cuda.shared.array((TILE, PADDED), real)
+        totals, read = cuda.local.array(PARTS, real), cuda.local.array(PARTS, real)
+        tiles, lane, warp = words.shape[1], cuda.laneid, cuda.threadIdx.y
+        vectors, top = cuda.blockIdx.x % tiles, cuda.blockIdx.x // tiles * TILE
+        first, step, end = cuda.blockIdx.y * TILE, cuda.gridDim.y * TILE, words.shape[0]
         for part in range(PARTS):
             totals[part] = 0
-        for first in range(cuda.blockIdx.y * TILE, events.shape[0], cuda.gridDim.y * TILE):
-            read_events(events, first, c, values, masks)
+        # What the next tiles need is read before this one is added.
+        now, after = word_of(words, first + lane, vectors), word_of(words, first + step + lane, vectors)
+        read_weights(weights, first, top, now, read)
+        while first < end:
+            cuda.syncthreads()  # everybody has added the tile before
+            for part in range(PARTS):
+                across = part * WARPS + warp
+                if transposed:
+                    tile[across, lane] = read[part]
+                else:
+                    tile[lane, across] = read[part]
             cuda.syncthreads()
-            # Behind the barrier, since it skips the weights of events that no vector has active.
-            read_weights(weights, first, top, masks, tile)
-            cuda.syncthreads()
-            for k in range(TILE):
-                value = values[k, lane]
-                if is_active(value):
-                    for part in range(PARTS):
-                        i = part * WARPS + warp
-                        totals[part] += (tile[k, i] if transposed else tile[i, k]) * value
-            cuda.syncthreads()
+            coming = word_of(words, first + 2 * step + lane, vectors)
+            read_weights(weights, first + step, top, after, read)
+            for part in range(PARTS):
+                bit = np.uint32(part * WARPS + warp)
+                c = np.uint64(vectors * WARP + part * WARPS + warp)
+                found, total = lanes_where((now >> bit) & np.uint32(1)), totals[part]
+                while found != 0:
+                    k = cuda.ffs(found) - 1
+                    found &= found - np.uint32(1)
+                    total += term(tile[k, lane], events, np.uint64(first + k), c)
+                totals[part] = total
+            now, after = after, coming
+            first += step
+        # Turned, so that lanes have neighbouring columns of y.
+        cuda.syncthreads()
         for part in range(PARTS):
-            i = top + part * WARPS + warp
+            tile[lane, part * WARPS + warp] = totals[part]
+        cuda.syncthreads()
+        c = vectors * WARP + lane
+        for part in range(PARTS):
+            across = part * WARPS + warp
+            i = top + across
             if i < y.shape[0] and c < y.shape[1]:
                 # Then y has not been cleared.
                 if cuda.gridDim.y == 1:
-                    y[i, c] = totals[part]
+                    y[i, c] = tile[across, lane]
                 else:
-                    cuda.atomic.add(y, (i, c), totals[part])
+                    cuda.atomic.add(y, (i, c), tile[across, lane])
 
     return add_tiles
 
@@ -99,7 +121,9 @@ def dense_event_matmat(
         if parts > 1:
             clear(y, stream)
         grid = blocks, max(1, parts)
-        make_add_tiles(transpose, y.dtype)[grid, (WARP, WARPS), stream](weights, events, y)
+        words = active_words(events, stream)
+        kernel = make_add_tiles(transpose, term_for(events.dtype), y.dtype)
+        kernel[grid, (WARP, WARPS), stream](weights, words, events, y)
 
     product = numba_cuda_callable(launch, outs)
     return lambda weights, events: product(weights.astype(outs.dtype), events)
