@@ -184,8 +184,8 @@ def _next(function: Function, last: int) -> Iterator[int]:
     for label in targets_of(function, each):
         if label not in function.labels:
             raise PtxSyntaxError(
-                f"{function.name} branches to {label}, a label that it does not have; NVVM loses one at times "
-                "where it writes line numbers: compile without them"
+                f"{function.name} branches to {label}, a label that it does not have; NVVM at times loses "
+                "one where it writes line numbers: compile without them"
             )
         yield function.labels[label]
     if each.guard or each.name not in (*_BRANCHES, *_ENDS):
