@@ -14,7 +14,6 @@ from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
     ENTRIES_PER_LANE,
     OCCUPIED,
-    ROOMY,
     WARP,
     blocks_of,
     lanes_for,
@@ -42,6 +41,7 @@ def of_event_columns(x: Any, y: Any) -> Any:
     return x if y else y
 
 
+UNSPILLED = BLOCK, 4  # leaves 64 registers to a thread: 48 spill 48 bytes, 64 spill 8
 MOST_THREADS = 4  # of an entry of an SDDMM: with 8 it took an H100 1.45 times as long
 
 
@@ -87,7 +87,7 @@ def make_sddmm(product: Any, width: int, lanes: int, per: int, dtype: Any) -> An
 
     take_rows = make_take_rows(width, lanes, csr_row, make_take)
 
-    @cuda.jit(launch_bounds=ROOMY)
+    @cuda.jit(launch_bounds=UNSPILLED)
     def sddmm(indices: Any, indptr: Any, X: Any, Y: Any, out: Any) -> None:
         aligned = is_aligned(X) and is_aligned(Y)
         take_rows((indices, X, Y, out, aligned), indptr, out.size, X.shape[0])
