@@ -62,6 +62,13 @@ class Case:
         return self.tolerance * _RELATIVE.get(dtype, 0.0)
 
 
+def both_ways(
+    case: Callable[..., Case], name: str, make: Callable[[bool], Any], **options: Any
+) -> tuple[Case, Case]:
+    """Return the case of a product and that of the transposed one; `make(transpose)` draws their inputs."""
+    return case(name, make(False), **options), case(f"{name}-transposed", make(True), **options)
+
+
 def benchmark(
     name: str, make: Callable[[np.random.Generator, str, str], Arguments], tolerance: float = 1.0
 ) -> Case:

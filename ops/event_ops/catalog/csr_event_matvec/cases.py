@@ -1,8 +1,10 @@
 """Cases of `csr_event_matvec`."""
 
+from functools import partial
+
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, both_ways, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, out_of_range, permuted, random_event_product
 from event_ops.cases.draw import Draw, drawn, with_bits, with_spike_ids
@@ -64,43 +66,39 @@ def _named(name: str, transpose: bool, events: str, homogeneous: bool) -> str:
     return "-".join(part for part in parts if part)
 
 
+# Sums of up to a hundred terms, in any order.
+_summed = partial(Case, tolerance=20)
+_in_data = partial(_summed, differentiable=(DATA,))
+_LINEAR_IN = {"bool": (DATA,), "float": (DATA, EVENTS)}
+
 CASES = (
     *(
-        Case(
+        _summed(
             _named(name, transpose, events, homogeneous),
             random_event_product(shape, nse, transpose, events, homogeneous),
-            differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
+            differentiable=_LINEAR_IN[events],
         )
         for name, (shape, nse) in _SHAPES.items()
         for transpose in (False, True)
         for events, homogeneous in _KINDS
         if name in ("random", "threads") or (events, homogeneous) == ("bool", False)
     ),
-    Case("one-element", _one_element(), differentiable=(DATA,), tolerance=5),
-    Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
-    Case("poisoned-transposed", _poisoned(True), tolerance=5),
-    Case("poisoned-long-rows", _poisoned(False, 250), tolerance=20),
-    Case("poisoned-long-rows-float", _poisoned(False, 250, "float"), tolerance=20),
-    Case("out-of-range", out_of_range(random_event_product((6, 7), 30)), differentiable=(DATA,), tolerance=5),
-    Case(
-        "out-of-range-transposed",
-        out_of_range(random_event_product((6, 7), 30, True)),
-        differentiable=(DATA,),
+    _in_data("one-element", _one_element(), tolerance=5),
+    # What is inactive adds exactly 0, whatever the weight.
+    *both_ways(Case, "poisoned", _poisoned, tolerance=5),
+    _summed("poisoned-long-rows", _poisoned(False, 250)),
+    _summed("poisoned-long-rows-float", _poisoned(False, 250, "float")),
+    *both_ways(
+        _in_data,
+        "out-of-range",
+        lambda turned: out_of_range(random_event_product((6, 7), 30, turned)),
         tolerance=5,
     ),
-    Case(
-        "out-of-range-long-rows",
-        out_of_range(random_event_product((6, 7), 250), 99),
-        differentiable=(DATA,),
-        tolerance=20,
-    ),
+    _in_data("out-of-range-long-rows", out_of_range(random_event_product((6, 7), 250), 99)),
     *(
-        Case(
+        _in_data(
             f"counts-{dtype}{'-transposed' * transpose}{'-one' * one}",
             random_event_product((37, 71), 400, transpose, dtype, one),
-            differentiable=(DATA,),
             tolerance=50,
         )
         for dtype, transpose, one in (
@@ -110,40 +108,28 @@ CASES = (
             ("uint8", True, True),
         )
     ),
-    Case(
-        "counts-uint32", random_event_product((37, 71), 400, True, "uint32"), tolerance=50, note="made floats"
-    ),
-    Case("spike-ids", _SPIKE_IDS[False], differentiable=(DATA,), tolerance=50, note="each id 14 times"),
-    Case("packed", _BITS[False], differentiable=(DATA,), tolerance=20),
-    Case("packed-transposed", _BITS[True], differentiable=(DATA,), tolerance=20),
-    Case("spike-ids-transposed", _SPIKE_IDS[True], differentiable=(DATA,), tolerance=50),
+    # Made floats, since they are wide.
+    Case("counts-uint32", random_event_product((37, 71), 400, True, "uint32"), tolerance=50),
+    *both_ways(_in_data, "spike-ids", _SPIKE_IDS.__getitem__, tolerance=50),  # each id 14 times
+    *both_ways(_in_data, "packed", _BITS.__getitem__),
     *(
-        Case(
+        _summed(
             _named("permuted", transpose, events, False),
             permuted(random_event_product((41, 37), 300, transpose, events)),
-            differentiable=(DATA, EVENTS) if events == "float" else (DATA,),
-            tolerance=20,
+            differentiable=_LINEAR_IN[events],
         )
         for transpose in (False, True)
         for events in ("bool", "float")
     ),
     Case("permuted-threads", permuted(random_event_product((41, 37), 40_000)), tolerance=200),
-    Case(
+    *both_ways(
+        _in_data,
         "permuted-out-of-range",
-        permuted(random_event_product((41, 37), 120), True),
-        differentiable=(DATA,),
-        tolerance=20,
+        lambda turned: permuted(random_event_product((41, 37), 120, turned), True),
     ),
-    Case(
-        "permuted-out-of-range-transposed",
-        permuted(random_event_product((41, 37), 120, True), True),
-        differentiable=(DATA,),
-        tolerance=20,
-    ),
-    Case("permuted-spike-ids", permuted(_SPIKE_IDS[False]), differentiable=(DATA,), tolerance=50),
-    Case("permuted-spike-ids-transposed", permuted(_SPIKE_IDS[True]), differentiable=(DATA,), tolerance=50),
+    *both_ways(_in_data, "permuted-spike-ids", lambda turned: permuted(_SPIKE_IDS[turned]), tolerance=50),
     *(
-        Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
+        _summed(f"{half}-{name}", stored_as(half, DATA, make))
         for half in HALVES
         for name, make in (
             ("random", random_event_product((17, 23), 120, False, "float")),
@@ -151,10 +137,9 @@ CASES = (
             ("one-transposed", random_event_product((17, 23), 120, True, "float", True)),
         )
     ),
-    Case(
+    _summed(
         "bfloat16-threads-transposed",
         stored_as("bfloat16", DATA, random_event_product((700, 500), 40_000, True)),
-        tolerance=20,
     ),
     *(
         benchmark(

@@ -1,8 +1,10 @@
 """Cases of `csr_matmat`."""
 
+from functools import partial
+
 import numpy as np
 
-from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, both_ways, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices, one_weight, random_product, sized_product
 from event_ops.cases.draw import Draw, drawn
@@ -27,21 +29,18 @@ def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
     return (data, indices, indptr, dense), kwargs
 
 
+_linear = partial(Case, differentiable=(DATA, B), tolerance=20)
+_random = partial(random_product, (17, 23), 120, row=(5,))
+
 CASES = (
-    Case("random", random_product((17, 23), 120, row=(5,)), differentiable=(DATA, B), tolerance=20),
-    Case(
-        "random-transposed", random_product((17, 23), 120, True, (5,)), differentiable=(DATA, B), tolerance=20
-    ),
-    Case("out-of-range", _out_of_range(False), tolerance=5),
-    Case("out-of-range-transposed", _out_of_range(True), tolerance=5),
-    Case("no-columns-of-B", random_product((5, 4), 9, row=(0,)), differentiable=(DATA, B)),
-    Case("threads", random_product((60, 80), 7000, row=(36,)), tolerance=50, note="sums of a hundred terms"),
-    Case("threads-transposed", random_product((60, 80), 7000, True, (33,)), tolerance=50),
+    *both_ways(_linear, "random", _random),
+    *both_ways(Case, "out-of-range", _out_of_range, tolerance=5),
+    _linear("no-columns-of-B", random_product((5, 4), 9, row=(0,)), tolerance=1.0),
+    *both_ways(Case, "threads", partial(random_product, (60, 80), 7000, row=(36,)), tolerance=50),
     *(
-        Case(
+        _linear(
             f"one-weight-{name}{'-transposed' * transpose}",
             one_weight(random_product(shape, nse, transpose, (5,)), of_weight),
-            differentiable=(DATA, B),
             tolerance=50,
         )
         for name, shape, nse, of_weight in (
@@ -51,13 +50,8 @@ CASES = (
         )
         for transpose in (False, True)
     ),
-    Case("float16", stored_as("float16", DATA, random_product((17, 23), 120, row=(5,))), tolerance=20),
-    Case("bfloat16", stored_as("bfloat16", DATA, random_product((17, 23), 120, row=(5,))), tolerance=20),
-    Case(
-        "bfloat16-transposed",
-        stored_as("bfloat16", DATA, random_product((17, 23), 120, True, (5,))),
-        tolerance=20,
-    ),
+    Case("float16", stored_as("float16", DATA, _random()), tolerance=20),
+    *both_ways(Case, "bfloat16", lambda turned: stored_as("bfloat16", DATA, _random(turned)), tolerance=20),
     *(
         benchmark(
             f"{name}-n{n}{'-transposed' * transpose}",

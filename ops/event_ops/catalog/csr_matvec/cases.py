@@ -1,8 +1,10 @@
 """Cases of `csr_matvec`."""
 
+from functools import partial
+
 import numpy as np
 
-from event_ops.cases import CONFORMANCE, Arguments, Case, Rounding, benchmark, changes_to
+from event_ops.cases import Arguments, Case, Rounding, benchmark, both_ways, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import (
     invalid_matrices,
@@ -48,24 +50,19 @@ _SIZES: dict[str, tuple[tuple[int, int], int]] = {
     "1M-10": ((1_000_000, 1_000_000), 10),
 }
 
+# Sums of up to a hundred terms, in any order.
+_linear = partial(Case, differentiable=(DATA, V), tolerance=20)
+
 CASES = (
     *(
-        Case(
-            f"{name}{'-transposed' * transpose}",
-            random_product(shape, nse, transpose),
-            differentiable=(DATA, V),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
-        )
+        _linear(f"{name}{'-transposed' * transpose}", random_product(shape, nse, transpose))
         for name, (shape, nse) in _SHAPES.items()
         for transpose in (False, True)
     ),
     *(
-        Case(
+        _linear(
             f"one-weight-{name}{'-transposed' * transpose}",
             one_weight(random_product(shape, nse, transpose), of_weight),
-            differentiable=(DATA, V),
-            tolerance=20,
         )
         for name, shape, nse, of_weight in (
             ("0d", (17, 23), 120, ()),
@@ -75,21 +72,11 @@ CASES = (
         )
         for transpose in (False, True)
     ),
-    Case("loose-ends", _loose_ends(), differentiable=(DATA, V), tolerance=5),
-    Case("out-of-range", out_of_range(random_product((6, 7), 30)), frozenset({CONFORMANCE}), (DATA, V), 5),
-    Case(
-        "out-of-range-transposed",
-        out_of_range(random_product((6, 7), 30, True)),
-        frozenset({CONFORMANCE}),
-        (DATA, V),
-        5,
+    _linear("loose-ends", _loose_ends(), tolerance=5),
+    *both_ways(
+        _linear, "out-of-range", lambda turned: out_of_range(random_product((6, 7), 30, turned)), tolerance=5
     ),
-    Case(
-        "out-of-range-long-rows",
-        out_of_range(random_product((6, 7), 250), 99),
-        differentiable=(DATA, V),
-        tolerance=20,
-    ),
+    _linear("out-of-range-long-rows", out_of_range(random_product((6, 7), 250), 99)),
     *(
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES
