@@ -6,7 +6,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,18 +41,13 @@ def promises(document: str) -> list[Promise]:
     return [Promise(int(number), title, tuple(_TEST.findall(text))) for number, title, text in sections]
 
 
-def kept_by(item: pytest.Item) -> Iterator[int]:
-    """Yield the numbers of the promises that a test keeps."""
-    for mark in item.iter_markers(_PROMISE):
-        yield from mark.args
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Note the promises in the properties of reports, which cross process boundaries; marks do not."""
     for item in items:
+        kept = (number for mark in item.iter_markers(_PROMISE) for number in mark.args)
         # Each once, also where a module and a test have the same mark.
-        item.user_properties += [(_PROMISE, number) for number in dict.fromkeys(kept_by(item))]
+        item.user_properties += [(_PROMISE, number) for number in dict.fromkeys(kept)]
 
 
 def outcomes(reports: Iterable[tuple[str, pytest.TestReport]]) -> dict[int, dict[str, float]]:

@@ -29,12 +29,9 @@ def by_family(operators: Iterable[Operator]) -> dict[str, list[Operator]]:
     """Return each family's operators; families without any are left out."""
     families: dict[str, list[Operator]] = {family: [] for family in (*FAMILIES, OTHERS)}
     for operator in operators:
-        families[_family_of(operator)].append(operator)
+        of = (family for family, tags in FAMILIES.items() if operator.kernel.tags & set(tags))
+        families[next(of, OTHERS)].append(operator)
     return {family: members for family, members in families.items() if members}
-
-
-def _family_of(operator: Operator) -> str:
-    return next((family for family, tags in FAMILIES.items() if operator.kernel.tags & set(tags)), OTHERS)
 
 
 def by_backend() -> str:

@@ -49,7 +49,9 @@ def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[...,
 
         done: list[Any] = []
         for equation in closed.jaxpr.eqns:
-            if twin := [x for x in done if _equal(x, equation)]:  # XLA, too, would do it once
+            same = equation.primitive, equation.invars, equation.params
+            # XLA, too, would do it once.
+            if twin := [x for x in done if (x.primitive, x.invars, x.params) == same]:
                 values.update((y, values[x]) for x, y in zip(twin[0].outvars, equation.outvars, strict=True))
                 continue
             name = equation.primitive.name
@@ -72,10 +74,6 @@ def clocked(step: Callable[..., Any], operators: Sequence[str]) -> Callable[...,
 def no_clocks(operators: Sequence[str]) -> jax.Array:
     """(2 + operators,), uint32: the time of the last reading, and no time for anything."""
     return jnp.zeros(len(operators) + 2, jnp.uint32)
-
-
-def _equal(x: Any, y: Any) -> bool:
-    return (x.primitive, x.invars, x.params) == (y.primitive, y.invars, y.params)
 
 
 def _evaluated(whole: Any, equation: Any, value: Callable[[Any], Any]) -> list[Any]:

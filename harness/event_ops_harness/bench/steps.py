@@ -135,7 +135,9 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
         age, begins = problem.lifetime if begins else age, False
         while steps:
             if age == problem.lifetime:
-                state, age = _restarted(state, start(problem, shapes)), 0
+                new = start(problem, shapes)
+                # In the memory of the state before, if there was one.
+                state, age = new if state is None else _into(state, new), 0
             chunk = min(steps, problem.lifetime - age)
             state = loop(state, fixed, bank, age, chunk)
             age, steps = age + chunk, steps - chunk
@@ -164,11 +166,6 @@ def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:
         return jax.lax.fori_loop(first, first + steps, functools.partial(step, fixed, bank), state)
 
     return loop
-
-
-def _restarted(state: Any, new: Any) -> Any:
-    """Return a new state, in the memory of the one before if there was one."""
-    return new if state is None else _into(state, new)
 
 
 # Kept, though unused: its memory is what the new state is written into.

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from event_ops.discover import Operator
 from event_ops_harness.bench.timing import repeated, times_per_step
 
 _UNKNOWN_CACHE: Final = 64 << 20
-_UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def bytes_moved(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
@@ -67,9 +68,5 @@ def beyond_cache() -> int:
 def last_level_cache() -> int:
     """Return the bytes of the largest cache that the system reports; 64 MiB where it reports none."""
     caches = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
-    return max((_parsed(path.read_text().strip()) for path in caches), default=_UNKNOWN_CACHE)
-
-
-def _parsed(size: str) -> int:
-    unit = _UNITS.get(size[-1:], 1)
-    return int(size.rstrip("KMG") or 0) * unit
+    sizes = (re.fullmatch(r"(\d+)([KMG]?)", path.read_text().strip()) for path in caches)
+    return max((int(size[1]) * _UNITS[size[2]] for size in sizes if size), default=_UNKNOWN_CACHE)

@@ -25,7 +25,9 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
     """Return the rows of a TOML file with all cells of the folder `cells`, which has a file for each row."""
     declared = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
     named_rows = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
-    by_row = {row["name"]: sorted(_found(cells / f"{row['name']}.json"), key=_place) for row in named_rows}
+    files = {row["name"]: cells / f"{row['name']}.json" for row in named_rows}
+    found = {name: json.loads(file.read_text()) if file.exists() else [] for name, file in files.items()}
+    by_row = {name: sorted(checked, key=_place) for name, checked in found.items()}
     return {
         "command": "nox -s matrix",
         **when(),
@@ -33,10 +35,6 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
         "rows": [_row(row, by_row[row["name"]]) for row in named_rows],
         "cells": [{"row": name, **cell} for name, checked in by_row.items() for cell in checked],
     }
-
-
-def _found(file: Path) -> list[dict[str, str]]:
-    return json.loads(file.read_text()) if file.exists() else []
 
 
 def _place(cell: dict[str, str]) -> tuple[str, int, int, str, str]:

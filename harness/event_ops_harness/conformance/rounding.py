@@ -49,7 +49,9 @@ def _ulps_of(n: Any, more: float, eps: float) -> Any:
 
 def oracle(trial: Trial, change: Callable[[Any], Any] = lambda x: x) -> Any:
     """Return the oracle's result, or else the reference's in 64 bits; `change` changes inexact inputs."""
-    operator, arrays = trial.operator, [_readable(np.asarray(x)) for x in trial.args]
+    operator, arrays = trial.operator, [np.asarray(x) for x in trial.args]
+    # In some floats of 16 bits NumPy does not compute.
+    arrays = [x.astype("float32") if x.dtype in HALVES else x for x in arrays]
     arrays = [change(x) if x.dtype.kind in _WIDER else x for x in arrays]
     if operator.oracle is not None:
         return operator.oracle(*arrays, **trial.kwargs)
@@ -59,11 +61,6 @@ def oracle(trial: Trial, change: Callable[[Any], Any] = lambda x: x) -> Any:
         outs = trial.kwargs.get("outs")
         kwargs = trial.kwargs if outs is None else trial.kwargs | {"outs": jax.tree.map(_wide, outs)}
         return jax.tree.map(np.asarray, operator.function(*wide, backend="reference", **kwargs))
-
-
-def _readable(x: np.ndarray) -> np.ndarray:
-    """Return floats of 16 bits, in some of which NumPy does not compute, as float32."""
-    return x.astype("float32") if x.dtype in HALVES else x
 
 
 def _wide(out: Any) -> jax.ShapeDtypeStruct:

@@ -46,12 +46,8 @@ def read_record(path: Path, device: str) -> Record:
 
 def due(record: Record, names: Iterable[str]) -> list[str]:
     """Return the steps whose success from today's sources the record lacks."""
-
-    def is_due(name: str) -> bool:
-        past = record.get(name, {})
-        return past.get("status") != PASSED or past.get("digest") != STEPS[name].digest
-
-    return [name for name in names if is_due(name)]
+    past = {name: (step.get("status"), step.get("digest")) for name, step in record.items()}
+    return [name for name in names if past.get(name) != (PASSED, STEPS[name].digest)]
 
 
 def expected(record: Record, name: str) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from event_ops.discover import operators
 from event_ops_harness.bench.steps import EVENT_BANK, Problem, largest, make_problem
 from event_ops_harness.bench.traffic import bytes_moved
-from event_ops_harness.gpu.kernels import Recorded, copy_bandwidth, recorded, us_per_call
+from event_ops_harness.gpu.kernels import copy_bandwidth, recorded, us_per_call
 
 REFERENCE = "reference"
 CALLS = 20  # in one loop
@@ -86,7 +86,11 @@ def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: 
         if isinstance(run, str):
             figures[f"{case}, {who}"] = run
             continue
-        us = _busy(problem, busy[case, backend]) / CALLS
+        # Slices of the events are the loop's own: XLA makes them within its own kernels, and before a call of
+        # another.
+        own = SLICE if problem.varying is not None else None
+        kernels = busy[case, backend].items()
+        us = sum(x.us for name, x in kernels if own is None or own not in name) / CALLS
         figures |= {f"{case}, {who}": calls[case, backend], f"{case}, GPU busy, {who}": us}
         if who == "us":
             moved = bytes_moved(problem.operator, problem.args, problem.kwargs)
@@ -96,14 +100,6 @@ def times(members: list[tuple[Problem, str]], runs: list[Run | str], bandwidth: 
             away = distance(run(), reference())
             figures |= {f"{case}, {backend} away from the reference": away} if away > TOLERANCE else {}
     return figures
-
-
-def _busy(problem: Problem, kernels: dict[str, Recorded]) -> float:
-    """Return the microseconds of kernels, but not of slices of the events, which are the loop's own.
-
-    XLA makes them within its own kernels, and before a call of another.
-    """
-    return sum(x.us for name, x in kernels.items() if problem.varying is None or SLICE not in name)
 
 
 def backends_of(problem: Problem) -> list[str]:

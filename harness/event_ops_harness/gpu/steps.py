@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -62,15 +61,11 @@ class Step:
     def digest(self) -> str:
         """Return a digest of the files that the result depends on."""
         content = hashlib.sha256()
-        for path in self._files():
-            content.update(str(path.relative_to(ROOT)).encode())
-            content.update(path.read_bytes())
+        for source in (ROOT / source for source in self.sources):
+            for path in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
+                content.update(str(path.relative_to(ROOT)).encode())
+                content.update(path.read_bytes())
         return content.hexdigest()[:16]
-
-    def _files(self) -> Iterator[Path]:
-        for source in self.sources:
-            path = ROOT / source
-            yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
 # In order of worth: wrong values first, then figures.

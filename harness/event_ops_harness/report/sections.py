@@ -59,7 +59,7 @@ def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]
                 "title": operator,
                 "remark": remark,
                 "charts": charts.bars(members, short_titles=True),
-                "table": tables.by_case("Figures", members),
+                "table": tables.table("Figures", list(map(tables.by_case, members))),
             }
         )
     return panels
@@ -75,8 +75,11 @@ def _tables(stem: str, content: Mapping[str, Any], in_panels: bool) -> list[Tabl
     all_groups = rows.groups(content)
     gradients, paneled = rows.gradients(all_groups), rows.compared(all_groups) if in_panels else []
     rest = [group for group in all_groups if group not in gradients and group not in paneled]
-    of_members = [tables.by_member(title, rest)] if rest else []
-    return [*of_members, *([tables.of_gradients(gradients)] if gradients else [])]
+    members = [tables.by_member(group, timing) for group in rest for timing in group.timings]
+    return [
+        *([tables.table(title, members)] if rest else []),
+        *([tables.of_gradients(gradients)] if gradients else []),
+    ]
 
 
 def _notes(content: Mapping[str, Any]) -> list[str]:

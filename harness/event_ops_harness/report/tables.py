@@ -51,12 +51,8 @@ def table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(title, heads, tuple(tuple(cell(key, row.get(key)) for key in keys) for row in rows))
 
 
-def by_member(title: str, groups: Sequence[Group]) -> Table:
-    """Make a row per member, with everything that its file says of it."""
-    return table(title, [_row(group, timing) for group in groups for timing in group.timings])
-
-
-def _row(group: Group, timing: Timing) -> dict[str, Any]:
+def by_member(group: Group, timing: Timing) -> dict[str, Any]:
+    """Make the row of a member, with everything that its file says of it."""
     figures = {"group": group.name, "name": timing.name, "us": timing.us, "ratio": group.ratio(timing)}
     more = {key: value for key, value in timing.more.items() if key not in _ELSEWHERE}
     return figures | {"ratio to the fastest rival": _to_rival(timing)} | more
@@ -70,12 +66,8 @@ def _to_rival(timing: Timing) -> str:
     return f"{between(value, *timing.interval)} {rival}"
 
 
-def by_case(title: str, groups: Sequence[Group]) -> Table:
-    """Make a row per group: figures of the first, the fastest rival's ratio, and every member's time."""
-    return table(title, [_case(group) for group in groups])
-
-
-def _case(group: Group) -> dict[str, Any]:
+def by_case(group: Group) -> dict[str, Any]:
+    """Make the row of a group: figures of the first, the fastest rival's ratio, and every member's time."""
     facts = group.baseline.more.items()
     more = {k: v for k, v in facts if k not in _ELSEWHERE and not isinstance(v, dict | list)}
     rival = group.fastest_rival
