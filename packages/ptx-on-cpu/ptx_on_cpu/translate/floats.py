@@ -17,7 +17,7 @@ from ptx_on_cpu.translate.formats import (
     sign,
     widened,
 )
-from ptx_on_cpu.translate.text import FLOATS, Text
+from ptx_on_cpu.translate.text import FLOATS, Text, pieces, text_of
 
 MODES: Final = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}  # as llvm.set.rounding counts them
 _TOWARDS_A_MODE: Final = ("add", "sub", "mul", "fma", "div", "rcp", "sqrt")
@@ -30,55 +30,7 @@ _FUNCTIONS: Final = {
     "cos": "cos",
 }
 
-# A sum, quotient or root as a double rounded to odd: the nearest one, of which the last bit is made 1 by a
-# step towards the exact value, unless that is what it is. Rounded once more, to a format that is at least two
-# bits shorter, it gives what the exact value would (Boldo and Melquiond, IEEE Trans. Comput. 57, 2008).
-_ODD: Final = {
-    "ptx.odd": """define internal double @ptx.odd(double %nearest, double %error) alwaysinline {
-  %bits = bitcast double %nearest to i64
-  %side = bitcast double %error to i64
-  %inexact = fcmp one double %error, 0.0
-  %odd = trunc i64 %bits to i1
-  %even = xor i1 %odd, true
-  %moves = and i1 %inexact, %even
-  %differ = xor i64 %bits, %side
-  %inwards = icmp slt i64 %differ, 0
-  %step = select i1 %inwards, i64 -1, i64 1
-  %moved = add i64 %bits, %step
-  %found = select i1 %moves, i64 %moved, i64 %bits
-  %result = bitcast i64 %found to double
-  ret double %result
-}""",
-    "ptx.odd.add": """define internal double @ptx.odd.add(double %a, double %b) {
-  %sum = fadd double %a, %b
-  %a.part = fsub double %sum, %b
-  %b.part = fsub double %sum, %a.part
-  %a.rest = fsub double %a, %a.part
-  %b.rest = fsub double %b, %b.part
-  %error = fadd double %a.rest, %b.rest
-  %result = call double @ptx.odd(double %sum, double %error)
-  ret double %result
-}""",
-    "ptx.odd.div": """define internal double @ptx.odd.div(double %a, double %b) {
-  %quotient = fdiv double %a, %b
-  %minus = fneg double %quotient
-  %rest = call double @llvm.fma.f64(double %minus, double %b, double %a)
-  %negative = fcmp olt double %b, 0.0
-  %other = fneg double %rest
-  %error = select i1 %negative, double %other, double %rest
-  %result = call double @ptx.odd(double %quotient, double %error)
-  ret double %result
-}""",
-    "ptx.odd.sqrt": """define internal double @ptx.odd.sqrt(double %a) {
-  %root = call double @llvm.sqrt.f64(double %a)
-  %minus = fneg double %root
-  %error = call double @llvm.fma.f64(double %minus, double %root, double %a)
-  %result = call double @ptx.odd(double %root, double %error)
-  ret double %result
-}""",
-    "llvm.fma.f64": "declare double @llvm.fma.f64(double, double, double)",
-    "llvm.sqrt.f64": "declare double @llvm.sqrt.f64(double)",
-}
+_ODD: Final = pieces(text_of("floats.ll"))
 # Never inlined: ordinary arithmetic of a caller must not be moved to where the mode is another.
 _DIRECTED: Final = """define internal double @ptx.{how}.{mode}({parameters}) noinline strictfp {{
   call void @llvm.set.rounding(i32 {number}) strictfp
@@ -157,7 +109,7 @@ def _odd(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
         return odd_sum(text, values[0], values[1], mode)
     if how == "fma":
         return odd_sum(text, text.new(f"fmul double {values[0]}, {values[1]}"), values[2], mode)
-    _define_odd(text)
+    text.declared |= _ODD
     if how == "sqrt":
         return text.new(f"call double @ptx.odd.sqrt(double {values[0]})")
     a, b = ("1.0", values[0]) if how == "rcp" else values
@@ -166,16 +118,11 @@ def _odd(text: Text, how: str, mode: str, values: Sequence[str]) -> str:
 
 def odd_sum(text: Text, a: str, b: str, mode: str) -> str:
     """Return a + b rounded to odd; x - x is -0 where results are rounded downwards, else 0."""
-    _define_odd(text)
+    text.declared |= _ODD
     if mode != "rm":
         return text.new(f"call double @ptx.odd.add(double {a}, double {b})")
     a, b = (text.new(f"fneg double {value}") for value in (a, b))
     return text.new(f"fneg double {text.new(f'call double @ptx.odd.add(double {a}, double {b})')}")
-
-
-def _define_odd(text: Text) -> None:
-    for name, definition in _ODD.items():
-        text.declare(name, definition)
 
 
 def directed(text: Text, how: str, mode: str, values: Sequence[str]) -> str:

@@ -7,9 +7,10 @@ to its format once: so a result never depends on which formats the host's proces
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from string import Template
 from typing import Final
 
-from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
+from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type, pieces, text_of
 
 
 @dataclass(frozen=True)
@@ -127,84 +128,7 @@ def packed(text: Text, kind: str, upper: str, lower: str) -> str:
     return text.new(f"or {whole} {moved}, {wide[1]}")
 
 
-# The definitions below name %x and leave %result. A float's bits, moved to where f32 has them, are the number
-# but for its exponent's bias, which one exact multiplication corrects: for subnormal numbers too.
-_WIDEN: Final = """define internal float @ptx.widen.{kind}(i{width} %x) alwaysinline {{
-  %sign = and i{width} %x, {sign}
-  %magnitude = xor i{width} %x, %sign
-  %wide = zext i{width} %magnitude to i32
-  %moved = shl i32 %wide, {move}
-  %raw = bitcast i32 %moved to float
-  %scale = bitcast i32 {scale} to float
-  %scaled = fmul float %raw, %scale
-  %number = bitcast float %scaled to i32
-  %special = icmp uge i32 %wide, {beyond}
-  %nan = icmp ugt i32 %wide, {last}
-  %infinite = select i1 %special, i32 2139095040, i32 %number
-  %wide.sign = zext i{width} %sign to i32
-  %moved.sign = shl i32 %wide.sign, {up}
-  %signed = or i32 %infinite, %moved.sign
-  %bits = select i1 %nan, i32 {nan}, i32 %signed
-  %result = bitcast i32 %bits to float
-  ret float %result
-}}"""
-# The digits of a double that the format lacks are cut off; they say whether the last one left is increased.
-_NARROW: Final = """define internal i{width} @ptx.narrow.{name}(double %x) {{
-  %bits = bitcast double %x to i64
-  %negative = icmp slt i64 %bits, 0
-  %magnitude = and i64 %bits, 9223372036854775807
-  %exponent = lshr i64 %magnitude, 52
-  %fraction = and i64 %bits, 4503599627370495
-  %normal = icmp ne i64 %exponent, 0
-  %leading = select i1 %normal, i64 4503599627370496, i64 0
-  %whole = or i64 %fraction, %leading
-  %above = sub i64 %exponent, {bias}
-  %is.normal = icmp sgt i64 %above, 0
-  %binade = select i1 %is.normal, i64 %above, i64 0
-  %missing = sub i64 %binade, %above
-  %wanted = add i64 %missing, {cut}
-  %far = icmp ugt i64 %wanted, 63
-  %shift = select i1 %far, i64 63, i64 %wanted
-  %kept = lshr i64 %whole, %shift
-  %back = shl i64 %kept, %shift
-  %rest = sub i64 %whole, %back
-  %before = sub i64 %shift, 1
-  %half = shl i64 1, %before
-  %inexact = icmp ne i64 %rest, 0
-  {up}
-  %one = zext i1 %up to i64
-  %rounded = add i64 %kept, %one
-  %place = shl i64 %binade, {fraction}
-  %size = add i64 %rounded, %place
-  %finite = icmp ne i64 %exponent, 2047
-  {cap}
-  %over = icmp ugt i64 %size, %cap
-  %capped = select i1 %over, i64 %cap, i64 %size
-  %signed = select i1 %negative, i64 {sign}, i64 0
-  %number = or i64 %capped, %signed
-  %moved = shl i64 %number, {unused}
-  %is.nan = fcmp uno double %x, 0.0
-  %all = select i1 %is.nan, i64 {nan}, i64 %moved
-  %result = trunc i64 %all to i{width}
-  ret i{width} %result
-}}"""
-_UP: Final = {
-    "rn": """%odd = trunc i64 %kept to i1
-  %more = icmp ugt i64 %rest, %half
-  %tie = icmp eq i64 %rest, %half
-  %even = and i1 %tie, %odd
-  %up = or i1 %more, %even""",
-    "rna": "%up = icmp uge i64 %rest, %half",
-    "rz": "%up = and i1 false, %inexact",
-    "rm": "%up = and i1 %negative, %inexact",
-    "rp": "%positive = xor i1 %negative, true\n  %up = and i1 %positive, %inexact",
-}
-# Finite numbers that are too large become the largest one where their mode rounds towards zero.
-_CUT: Final = {"rn": "false", "rna": "false", "rz": "%finite", "rm": "%down", "rp": "%upward"}
-_CAP: Final = """%sign.clear = xor i1 %negative, true
-  %down = and i1 %finite, %sign.clear
-  %upward = and i1 %finite, %negative
-  %cap = select i1 {towards_zero}, i64 {largest}, i64 {beyond}"""
+_WIDEN, _NARROW = map(Template, pieces(text_of("formats.ll")).values())
 
 
 def widened(text: Text, kind: str, value: str) -> str:
@@ -214,7 +138,7 @@ def widened(text: Text, kind: str, value: str) -> str:
         return text.new(f"bitcast i32 {upper} to float")
     of = FORMATS[kind]
     name = f"ptx.widen.{kind}"
-    definition = _WIDEN.format(
+    definition = _WIDEN.substitute(
         kind=kind,
         width=of.width,
         sign=1 << of.width - 1,
@@ -245,17 +169,17 @@ def narrowed(text: Text, kind: str, value: str, mode: str = "rn", satfinite: boo
     """
     of = FORMATS[kind]
     name = f"{kind}.{mode}" + ".satfinite" * satfinite
-    definition = _NARROW.format(
+    definition = _NARROW.substitute(
         name=name,
+        mode=mode,
+        satfinite=str(satfinite).lower(),
         width=of.width,
         bias=1023 + of.least,
         cut=53 - of.digits,
         fraction=of.digits - 1,
         unused=of.unused,
-        up=_UP[mode],
-        cap=_CAP.format(
-            towards_zero="true" if satfinite else _CUT[mode], largest=of.beyond - 1, beyond=of.beyond
-        ),
+        largest=of.beyond - 1,
+        beyond=of.beyond,
         sign=1 << of.width - of.unused - 1,
         nan=of.nan,
     )

@@ -2,13 +2,13 @@
 
 import functools
 import re
-from importlib.resources import files
 from typing import Final
 
 from ptx_on_cpu import records
 from ptx_on_cpu.buffers import ADDRESS_BITS, ADDRESS_MASK, LOCAL_WINDOW, SHARED_WINDOW
 from ptx_on_cpu.checks.races import IN_SHARED
 from ptx_on_cpu.records import ACCESS, BLOCK, BUFFER, EXECUTED, THREAD, offset
+from ptx_on_cpu.translate.text import pieces, text_of
 
 _RECORDS: Final = {
     "block": BLOCK,
@@ -32,22 +32,20 @@ _NUMBERS: Final = vars(records) | {
     "IN_SHARED": IN_SHARED,
 }
 
-
-_PIECE: Final = re.compile(r"^define [^@]*@([\w.]+)\(.*?^}$", re.MULTILINE | re.DOTALL)
 _NAME: Final = re.compile(r"@([\w.]+)")
 _ENTRY: Final = "run"
 
 
 def runtime(kernel: str) -> str:
     """Return the text of the functions that the text of a kernel needs, and of the loop that calls it."""
-    pieces = _pieces()
+    of_runtime = _pieces()
     needed, open_ = set[str](), {_ENTRY, *_NAME.findall(kernel)}
     while open_:
         name = open_.pop()
-        if name in pieces and name not in needed:
+        if name in of_runtime and name not in needed:
             needed.add(name)
-            open_ |= set(_NAME.findall(pieces[name]))
-    return "\n".join(text for name, text in pieces.items() if name in needed)
+            open_ |= set(_NAME.findall(of_runtime[name]))
+    return "\n".join(text for name, text in of_runtime.items() if name in needed)
 
 
 @functools.cache
@@ -58,6 +56,4 @@ def _pieces() -> dict[str, str]:
         record, _, name = field[1].partition(".")
         return str(offset(_RECORDS[record], name) if name else _NUMBERS[record])
 
-    text = (files("ptx_on_cpu.translate") / "runtime.ll").read_text(encoding="utf-8")
-    text = re.sub(r"\{([\w.]+)\}", number, text)
-    return {piece[1]: piece[0] for piece in _PIECE.finditer(text)}
+    return pieces(re.sub(r"\{([\w.]+)\}", number, text_of("runtime.ll")))

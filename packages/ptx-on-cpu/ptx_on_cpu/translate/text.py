@@ -1,14 +1,28 @@
 """LLVM's text in the making."""
 
+import re
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Final
 
+# A definition, or a declaration, which has a line; `$` and braces are of names that are filled in.
+_PIECE: Final = re.compile(r"^(?:define .*?@([\w.${}]+)\(.*?^}|declare .*?@([\w.]+)\(.*?)$", re.M | re.S)
 FLOATS: Final = {"f32": "float", "f64": "double"}
 
 
 def llvm_type(kind: str, width: int) -> str:
     """Return LLVM's type for values of a PTX type; narrow floats are bits."""
     return FLOATS.get(kind) or f"i{width}"
+
+
+def text_of(file: str) -> str:
+    """Return LLVM's text in a file of this folder."""
+    return (files("ptx_on_cpu.translate") / file).read_text(encoding="utf-8")
+
+
+def pieces(text: str) -> dict[str, str]:
+    """Return the text of every function that is defined or declared, by name."""
+    return {piece[1] or piece[2]: piece[0] for piece in _PIECE.finditer(text)}
 
 
 class Text:
