@@ -105,11 +105,6 @@ class Kernel:
         """Return its instructions; device functions are in the place of their calls."""
         return tuple(self._function.body)
 
-    @property
-    def parameter_sizes(self) -> list[int]:
-        """Return the bytes of each parameter."""
-        return [parameter.size for parameter in self._function.params]
-
     def launch(
         self,
         grid: Sequence[int],

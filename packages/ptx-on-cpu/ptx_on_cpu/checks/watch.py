@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ptx_on_cpu.checks.clocks import FORGOTTEN, RACE
+from ptx_on_cpu.checks.clocks import RACE
 from ptx_on_cpu.checks.races import SHADOW, State, entry_points, shadow
 
 Array = np.ndarray[Any, Any]
@@ -33,11 +33,6 @@ class Watch:
     def address(self) -> int:
         """Return the address of the state."""
         return self._state.address
-
-    @property
-    def missed(self) -> bool:
-        """Return whether there was no room for all accesses, so that a race may have been missed."""
-        return bool(self._state.head[FORGOTTEN])
 
     def fields(self, rows: int) -> dict[str, Any]:
         """Return the fields of the records of blocks that tell machine code of the watch."""
