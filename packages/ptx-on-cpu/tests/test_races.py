@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from races_oracle import Oracle
 
-from ptx_on_cpu.checks import joins, races
+from ptx_on_cpu.checks import clocks, joins, races
 
 BLOCKS, THREADS, BYTES = 2, 4, 16
 KINDS = {name: kind for kind, name in enumerate(("load", "store", "atomic", "cta_atomic", "vload", "vstore"))}
@@ -30,7 +30,7 @@ def engine(events, blocks=BLOCKS, threads=THREADS):
             code = races.note_access(state.address, t, pc, kind, cells, offset, size, value)
             assert code in (0, 1)
             if code:
-                race = state.head[races.RACE : races.RACE + 12]
+                race = state.head[clocks.RACE : clocks.RACE + 12]
                 assert list(race[:3]) == [1, shared, offset] and list(race[7:10]) == [b, t, pc]
                 assert events[race[5]][0] == race[3] and events[race[5]][2] == race[4]
                 assert KINDS[events[race[5]][1]] == race[6]
@@ -46,7 +46,7 @@ def engine(events, blocks=BLOCKS, threads=THREADS):
     for b in range(blocks):
         joins.resume_block(state.address, b, b)
         joins.end_block(state.address)
-    assert state.head[races.FORGOTTEN] == 0
+    assert state.head[clocks.FORGOTTEN] == 0
     return None
 
 
@@ -180,7 +180,7 @@ def test_full_tables_miss_races_or_say_so_but_invent_none():
         return races.note_access(state.address, rank, 0, kind, shadow.ctypes.data, offset, 4, 0)
 
     assert [note(0, races.STORE, 0), note(0, races.STORE, 4), note(1, races.LOAD, 4)] == [0, 0, 0]
-    assert state.head[races.FORGOTTEN] == 2
+    assert state.head[clocks.FORGOTTEN] == 2
     joins.fenced(state.address, 0, 1)
     assert note(0, races.ATOMIC, 4) == 2
 
@@ -191,7 +191,7 @@ def test_forgotten_memory_gives_its_records_back():
     for rank in (0, 1, 0, 1):
         assert races.note_access(state.address, rank, 0, races.STORE, shadow.ctypes.data, 0, 4, rank) == 0
         races.forget(state.address, shadow.ctypes.data, 4)
-    assert state.head[races.FORGOTTEN] == 0 and not shadow.any()
+    assert state.head[clocks.FORGOTTEN] == 0 and not shadow.any()
 
 
 def test_machine_code_calls_by_address():
@@ -211,4 +211,4 @@ def test_threads_beyond_all_numbers_of_32_bits_are_told_apart():
         joins.begin_block(state.address, block, slot)
         found = races.note_access(state.address, 255 - slot, slot, *store, slot)
         assert found == slot
-    assert list(state.head[races.RACE + 3 : races.RACE + 10]) == [blocks - 1, 255, 0, 1, 5, 254, 1]
+    assert list(state.head[clocks.RACE + 3 : clocks.RACE + 10]) == [blocks - 1, 255, 0, 1, 5, 254, 1]

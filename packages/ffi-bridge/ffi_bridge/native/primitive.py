@@ -13,14 +13,6 @@ from jax.interpreters import ad, batching, mlir, xla
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native import lowering, tracing
 from ffi_bridge.native.call import BY_ELEMENT, NativeCall, NativeKernel
-from ffi_bridge.native.tracing import (
-    Level,
-    add_level,
-    align_varying,
-    check_side_effects,
-    check_whole,
-    output_type,
-)
 
 
 def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> list[Any]:
@@ -30,7 +22,7 @@ def call_kernel(kernel: NativeKernel, call: NativeCall, ins: Sequence[Any]) -> l
     """
     names = kernel.buffer_names(len(ins), len(call.outs))
     subject = f"kernel '{kernel.name}'"
-    arrays = align_varying([as_array(subject, *named) for named in zip(names, ins, strict=False)])
+    arrays = tracing.align_varying([as_array(subject, *named) for named in zip(names, ins, strict=False)])
     if kernel.for_sizes:
         refuse_symbolic(kernel, names, [*[x.shape for x in arrays], *[out.shape for out in call.outs]])
     for source, out in kernel.aliases:
@@ -94,10 +86,10 @@ def _check_alias(
 def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tuple[list[Any], Any]:
     # Along axes that XLA divides inputs may be split; others it would gather.
     divided = lowering.takes_any_batch(kernel, call, ins) and lowering.is_small(call, ins, len(call.levels))
-    batch = check_whole(kernel.name, ins, call.levels if divided else ())
+    batch = tracing.check_whole(kernel.name, ins, call.levels if divided else ())
     if kernel.is_kept:
         tracing.check_allowed(kernel.name)
-    outs = [output_type(call.sizes + tuple(out.shape), out.dtype, ins, batch) for out in call.outs]
+    outs = [tracing.output_type(call.sizes + tuple(out.shape), out.dtype, ins, batch) for out in call.outs]
     return outs, tracing.effects_of_call(kernel.ordered) if kernel.is_kept else set()
 
 
@@ -118,7 +110,7 @@ def _lower(
         name = kernel.target(ctx.avals_in, call, names, platform)
     context = ctx.module_context.axis_context
     if kernel.is_kept:
-        check_side_effects(kernel.name, kernel.ordered, context)
+        tracing.check_side_effects(kernel.name, kernel.ordered, context)
     options: dict[str, Any] = {
         "operand_output_aliases": dict(kernel.aliases),
         "has_side_effect": kernel.is_kept,
@@ -148,7 +140,7 @@ def _refuse_platform(ctx: Any, *_: Any, kernel: NativeKernel, **__: Any) -> Any:
 
 
 def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
-    moved, level = add_level(ins, axes)
+    moved, level = tracing.add_level(ins, axes)
     method = cast(NativeKernel, params["kernel"]).vmap_method
     sequential = {name: partial(_batch_sequentially, unroll=name != "sequential") for name in BY_ELEMENT[1:]}
     rule = {None: _batch_natively, **sequential}.get(method, _batch_in_kernel)
@@ -157,18 +149,18 @@ def _batch(ins: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tup
 
 
 def _batch_natively(
-    level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
+    level: tracing.Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     # Every element of the batch overwrites an aliased input, which so needs the batch axis.
     aliased = dict(kernel.aliases)
     for source in aliased:
         if not level.mapped[source]:
             ins[source] = jax.numpy.broadcast_to(ins[source], (level.size, *ins[source].shape))
-    level = Level(level.size, tuple(has or i in aliased for i, has in enumerate(level.mapped)))
+    level = tracing.Level(level.size, tuple(has or i in aliased for i, has in enumerate(level.mapped)))
     return call_kernel(kernel, NativeCall(call.outs, call.options, (level, *call.levels)), ins)
 
 
-def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: Any) -> list[Any]:
+def _batch_sequentially(level: tracing.Level, ins: list[Any], unroll: bool, **params: Any) -> list[Any]:
     def body(_: None, slices: list[Any]) -> tuple[None, list[Any]]:
         rest = iter(slices)
         merged = [next(rest) if has else x for has, x in zip(level.mapped, ins, strict=True)]
@@ -184,7 +176,7 @@ def _batch_sequentially(level: Level, ins: list[Any], unroll: bool, **params: An
 
 
 def _batch_in_kernel(
-    level: Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
+    level: tracing.Level, ins: list[Any], kernel: NativeKernel, call: NativeCall, **_: Any
 ) -> list[Any]:
     """Call the kernel once, with the batch axis in front of every buffer, or of each that has it."""
     size = level.size

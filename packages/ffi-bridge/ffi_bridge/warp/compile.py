@@ -24,14 +24,7 @@ from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.identity.outside import Readings
 from ffi_bridge.native.buffers import Pointer, ProgramBuilder
 from ffi_bridge.targets import ensure_target, target_name
-from ffi_bridge.warp.internals import (
-    annotated,
-    entry_on_cpu,
-    forget_hash,
-    loaded_on_cpu,
-    parameters_of,
-    read_outside,
-)
+from ffi_bridge.warp import internals
 from ffi_bridge.warp.launch import Argument, WarpProgram
 
 
@@ -111,7 +104,7 @@ def _program(call: WarpProgram, modules: Sequence[tuple[Any, Any]]) -> Program:
         # On the CPU Warp's blocks are of one thread.
         structs = [program.struct(launch.bounds(concrete, 1))]
         structs += [program.struct(*_packed(arguments)) for arguments in launch.parameters]
-        entry = entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
+        entry = internals.entry_on_cpu(module, concrete, adjoint=launch.adjoints is not None)
         if entry is None:
             raise launch.without_adjoint()
         launches.append(CpuLaunch(ctypes.cast(entry, ctypes.c_void_p).value or 0, tuple(structs)))
@@ -135,7 +128,7 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
     wp.init()
     try:
         concrete = specialised(kernel, types)
-        module = loaded_on_cpu(concrete)
+        module = internals.loaded_on_cpu(concrete)
     except Exception as error:
         raise KernelTypeError(f"kernel '{kernel.key}' does not compile: {error}") from error
     if module is None:
@@ -149,7 +142,7 @@ def _compiled(kernel: Any, types: Sequence[Any]) -> tuple[Any, Any]:
 def read_by(kernel: Any) -> Readings:
     """Return the values that a kernel reads from outside."""
     with compiling:  # Warp notes in the kernel what it finds
-        return read_outside(kernel)
+        return internals.read_outside(kernel)
 
 
 def specialised(kernel: Any, types: Sequence[Any]) -> Any:
@@ -161,15 +154,15 @@ def specialised(kernel: Any, types: Sequence[Any]) -> Any:
     Its module forgets the hash of its contents, so that constants of Python are looked at again.
     """
     concrete = _without_type_parameters(kernel, types) if kernel.is_generic else kernel
-    forget_hash(concrete)
+    internals.forget_hash(concrete)
     return concrete
 
 
 def _without_type_parameters(kernel: Any, types: Sequence[Any]) -> Any:
     key = (kernel, tuple((t.dtype, t.ndim) if isinstance(t, wp.array) else t for t in types))
     if key not in _specialisations:
-        annotations = {name: t for (name, _), t in zip(parameters_of(kernel), types, strict=True)}
+        annotations = {name: t for (name, _), t in zip(internals.parameters_of(kernel), types, strict=True)}
         # "unique": a module of its own, which is compiled alone.
-        _specialisations[key] = wp.kernel(annotated(kernel.func, annotations), module="unique")
+        _specialisations[key] = wp.kernel(internals.annotated(kernel.func, annotations), module="unique")
         _specialisations[key].options.update(kernel.options)
     return _specialisations[key]

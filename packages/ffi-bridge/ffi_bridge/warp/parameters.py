@@ -14,14 +14,7 @@ from jax.typing import DTypeLike
 
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.buffers import contiguous
-from ffi_bridge.warp.internals import (
-    array_annotation,
-    array_t,
-    element_shape,
-    get_full_arg_spec,
-    pack_arg,
-    scalar_of,
-)
+from ffi_bridge.warp import internals
 
 _SCALARS: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -92,7 +85,7 @@ class Parameter:
     @property
     def inner(self) -> tuple[int, ...]:
         """Return the axes that a vector or matrix element takes at the end of a JAX shape; 0 for any size."""
-        return element_shape(self.type.dtype)
+        return internals.element_shape(self.type.dtype)
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ class StructValue:
 
 def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
     """Return a function's parameters and annotations; raise KernelDefinitionError where one lacks."""
-    spec = get_full_arg_spec(function)
+    spec = internals.get_full_arg_spec(function)
     for name in spec.args:
         if name not in spec.annotations:
             raise KernelDefinitionError(
@@ -129,7 +122,7 @@ def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
 
 def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
     """Return the parameter of this annotation; raise KernelDefinitionError for a kind that JAX lacks."""
-    array = array_annotation(kind)
+    array = internals.array_annotation(kind)
     if array is not None:
         fits = array.dtype is Any or wp.types.type_is_value(array.dtype)
     else:
@@ -157,7 +150,7 @@ def _described(kind: Any) -> str:
 
 def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return Warp's type for a JAX array; raise KernelTypeError where its dtype or shape does not fit."""
-    scalar, actual = scalar_of(parameter.type.dtype), jaxtype_to_warptype(dtype)
+    scalar, actual = internals.scalar_of(parameter.type.dtype), jaxtype_to_warptype(dtype)
     expected = None if scalar is Any else scalar  # None: the kernel is generic in it
     rank = parameter.type.ndim + len(parameter.inner)
     inner = shape[len(shape) - len(parameter.inner) :]
@@ -182,7 +175,7 @@ def array_type(subject: str, parameter: Parameter, dtype: Any, shape: tuple[int,
 
 def warp_shape(of_type: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the extents in Warp of an array of JAX."""
-    return shape[: len(shape) - len(element_shape(of_type.dtype))] or (1,)
+    return shape[: len(shape) - len(internals.element_shape(of_type.dtype))] or (1,)
 
 
 def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
@@ -200,7 +193,7 @@ def array_value(of_type: Any, shape: tuple[int, ...]) -> Any:
             f"shape {shape} has {widest} bytes from one element of an axis to the next, which Warp counts in "
             "32 bits, with sign; split it"
         )
-    return array_t(data=0, grad=0, ndim=len(extents), shape=extents, strides=strides)
+    return internals.array_t(data=0, grad=0, ndim=len(extents), shape=extents, strides=strides)
 
 
 def _name(of_type: Any) -> str:
@@ -258,7 +251,7 @@ def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, 
     """Return Warp's C value of a static parameter."""
     try:
         # Numbers are packed alike for every device.
-        return pack_arg(kernel, of_type, parameter.name, value, "cpu")
+        return internals.pack_arg(kernel, of_type, parameter.name, value, "cpu")
     except Exception as error:
         raise KernelTypeError(
             f"{subject}: {value!r} cannot be given for parameter '{parameter.name}': {error}"

@@ -18,16 +18,7 @@ import warp as wp
 
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.private_api import in_this_thread
-from ffi_bridge.warp.internals import (
-    HARMLESS,
-    array_annotation,
-    array_t,
-    host_functions,
-    native_functions,
-    pack_arg,
-    parameters_of,
-    tape_is_open,
-)
+from ffi_bridge.warp import internals
 from ffi_bridge.warp.launch import DATA_OFFSET, Argument, WarpLaunch, launch_dims, threads_of_block
 from ffi_bridge.warp.memory import copy, fill
 from ffi_bridge.warp.parameters import Parameter, array_type, is_static, python_value, warp_shape
@@ -128,7 +119,7 @@ class Recorder:
         """Return a stand-in for Warp's native library, which would follow addresses."""
 
         def lookup(library: Any, name: str) -> Any:
-            if threading.get_ident() == thread and not any(part in name for part in HARMLESS):
+            if threading.get_ident() == thread and not any(part in name for part in internals.HARMLESS):
                 self.refuse(f"it calls {name} of Warp's native library")
             return getattr(library, name)
 
@@ -158,7 +149,7 @@ class Recorder:
             self.refuse(
                 f"it launches kernel '{kernel.key}' with more than dim, inputs, outputs and block_dim"
             )
-        if tape_is_open():
+        if internals.tape_is_open():
             self.refuse("it launches kernels on a wp.Tape, which would see none of them")
         self.get_device(device)
         dims, threads = launch_dims("dim", dim), threads_of_block(block_dim)
@@ -167,7 +158,7 @@ class Recorder:
             types = self._types(kernel, values)
             arguments = [
                 self._argument(kernel, name, kind, value)
-                for (name, _), kind, value in zip(parameters_of(kernel), types, values, strict=True)
+                for (name, _), kind, value in zip(internals.parameters_of(kernel), types, values, strict=True)
             ]
         except KernelTypeError:
             raise
@@ -182,15 +173,15 @@ class Recorder:
         self.launches.append(WarpLaunch(kernel, tuple(types), dims, threads, tuple(arguments)))
 
     def _types(self, kernel: Any, values: Sequence[Any]) -> list[Any]:
-        expected = [kind for _, kind in parameters_of(kernel)]
+        expected = [kind for _, kind in internals.parameters_of(kernel)]
         if len(values) != len(expected):
             raise TypeError(f"it takes {len(expected)} arguments, and the launch has {len(values)}")
         kinds = kernel.infer_argument_types(values) if kernel.is_generic else expected
-        return [kind if (array := array_annotation(kind)) is None else array for kind in kinds]
+        return [kind if (array := internals.array_annotation(kind)) is None else array for kind in kinds]
 
     def _argument(self, kernel: Any, name: str, kind: Any, value: Any) -> Argument:
-        packed = pack_arg(kernel, kind, name, value, self.device)
-        if not isinstance(packed, array_t):
+        packed = internals.pack_arg(kernel, kind, name, value, self.device)
+        if not isinstance(packed, internals.array_t):
             if not is_static(kind):
                 self.refuse(f"it passes {value!r} for '{name}' to kernel '{kernel.key}'")
             return Argument.of(packed)
@@ -204,7 +195,7 @@ class Recorder:
             )
         if packed.grad:
             self.refuse(f"it passes kernel '{kernel.key}' an array with a gradient for '{name}'")
-        without_address = array_t.from_buffer_copy(packed)
+        without_address = internals.array_t.from_buffer_copy(packed)
         # It stood for the buffer; without it the argument is the same in every process.
         without_address.data = 0
         return Argument.of(without_address, (buffer, DATA_OFFSET, displacement))
@@ -230,7 +221,7 @@ def record(
         return recorder.array(places[i], of_type, warp_shape(of_type, buffer.shape))
 
     native = recorder.native(threading.get_ident())
-    with in_this_thread(host_functions(recorder.names)), native_functions(native):
+    with in_this_thread(internals.host_functions(recorder.names)), internals.native_functions(native):
         function(*(stand_in(i, parameter) for i, parameter in enumerate(signature.parameters)))
     if not recorder.launches:
         recorder.refuse("it launches no kernel")

@@ -6,40 +6,8 @@ import numpy as np
 from numba import njit
 from numba.np.numpy_support import carray
 
-from ptx_on_cpu.checks.clocks import (
-    ARRIVED,
-    ARRIVED_ROW,
-    BASE,
-    BLOCK,
-    BLOCKS,
-    CLOCK,
-    CLOSE,
-    EXHAUSTED,
-    FOREIGN,
-    KEYS,
-    KNOWN,
-    OF_SLOT,
-    PENDING,
-    RELEASED,
-    SLOT,
-    THREADS,
-    VARIABLES,
-    WIDE,
-    acquire,
-    clocks_of,
-    copy_on_write,
-    drop,
-    drop_part,
-    head_of,
-    inner,
-    join,
-    learned,
-    new_part,
-    parts_of,
-    pointer,
-    release,
-    table,
-)
+from ptx_on_cpu.checks import clocks
+from ptx_on_cpu.checks.clocks import clocks_of, drop, head_of, inner, join, parts_of, table
 from ptx_on_cpu.records import BARRIERS
 
 
@@ -48,34 +16,34 @@ def begin_block(state: int, block: int, slot: int) -> None:
     """Begin a block in a slot that no unfinished block uses; it is the running block."""
     head = head_of(state)
     resume_block(state, block, slot)
-    count = head[THREADS]
-    table(head, KNOWN, slot * count * count, count * count)[:] = 0
-    table(head, ARRIVED, slot * BARRIERS * count, BARRIERS * count)[:] = 0
-    for place in (BASE, FOREIGN, PENDING, WIDE, CLOSE, RELEASED):
+    count = head[clocks.THREADS]
+    table(head, clocks.KNOWN, slot * count * count, count * count)[:] = 0
+    table(head, clocks.ARRIVED, slot * BARRIERS * count, BARRIERS * count)[:] = 0
+    for place in (clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE, clocks.RELEASED):
         table(head, place, slot * count, count)[:] = 0
-    table(head, CLOCK, slot * count, count)[:] = 1
-    table(head, OF_SLOT, slot, 1)[0] = block
+    table(head, clocks.CLOCK, slot * count, count)[:] = 1
+    table(head, clocks.OF_SLOT, slot, 1)[0] = block
 
 
 @njit(cache=True, nogil=True)
 def resume_block(state: int, block: int, slot: int) -> None:
     """Make an unfinished block the running one."""
     head = head_of(state)
-    head[BLOCK], head[SLOT] = block, slot
+    head[clocks.BLOCK], head[clocks.SLOT] = block, slot
 
 
 @njit(cache=True, nogil=True)
 def end_block(state: int) -> None:
     """End the running block: free its slot, and give up its clocks of the remaining blocks."""
     head = head_of(state)
-    for place in (FOREIGN, PENDING):
-        rows = table(head, place, head[SLOT] * head[THREADS], head[THREADS])
+    for place in (clocks.FOREIGN, clocks.PENDING):
+        rows = table(head, place, head[clocks.SLOT] * head[clocks.THREADS], head[clocks.THREADS])
         for i in range(len(rows)):
             drop(head, rows[i])
             rows[i] = 0
-    for i in range(head[THREADS]):
-        learned(head, i)
-    rows = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS, BARRIERS)
+    for i in range(head[clocks.THREADS]):
+        clocks.learned(head, i)
+    rows = table(head, clocks.ARRIVED_ROW, head[clocks.SLOT] * BARRIERS, BARRIERS)
     for i in range(BARRIERS):
         drop(head, rows[i])
         rows[i] = 0
@@ -85,16 +53,16 @@ def end_block(state: int) -> None:
 def arrived(state: int, rank: int, barrier: int) -> None:
     """Let a thread of the running block release to the threads that next join at a barrier (bar.arrive)."""
     head = head_of(state)
-    count = head[THREADS]
-    first = head[SLOT] * count
-    clock = table(head, CLOCK, first, count)
-    to = table(head, ARRIVED, (head[SLOT] * BARRIERS + barrier) * count, count)
-    known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
+    count = head[clocks.THREADS]
+    first = head[clocks.SLOT] * count
+    clock = table(head, clocks.CLOCK, first, count)
+    to = table(head, clocks.ARRIVED, (head[clocks.SLOT] * BARRIERS + barrier) * count, count)
+    known = table(head, clocks.KNOWN, (head[clocks.SLOT] * count + rank) * count, count)
     for i in range(count):
         to[i] = max(to[i], known[i])
     to[rank] = clock[rank]
-    row = table(head, ARRIVED_ROW, head[SLOT] * BARRIERS + barrier, 1)
-    row[0] = join(head, row[0], table(head, FOREIGN, first + rank, 1)[0], 0, head[BLOCKS])
+    row = table(head, clocks.ARRIVED_ROW, head[clocks.SLOT] * BARRIERS + barrier, 1)
+    row[0] = join(head, row[0], table(head, clocks.FOREIGN, first + rank, 1)[0], 0, head[clocks.BLOCKS])
     # From here on the thread does what it has not released.
     clock[rank] += 1
 
@@ -107,28 +75,28 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     of them does.
     """
     head = head_of(state)
-    count = head[THREADS]
-    slot = head[SLOT]
+    count = head[clocks.THREADS]
+    slot = head[clocks.SLOT]
     first = slot * count
-    clock = table(head, CLOCK, first, count)
-    foreign = table(head, FOREIGN, first, count)
-    row, blocks = 0, head[BLOCKS]
+    clock = table(head, clocks.CLOCK, first, count)
+    foreign = table(head, clocks.FOREIGN, first, count)
+    row, blocks = 0, head[clocks.BLOCKS]
     for t in ranks:
         row = join(head, row, foreign[t], 0, blocks)
-    known = carray(pointer(head[KNOWN] + 4 * slot * count * count), (count, count), np.int32)
+    known = carray(clocks.pointer(head[clocks.KNOWN] + 4 * slot * count * count), (count, count), np.int32)
     # A row for the block in place of one for each thread.
     if len(ranks) == count:
-        table(head, BASE, first, count)[:] = clock
+        table(head, clocks.BASE, first, count)[:] = clock
     else:
         # A view: the first thread's row becomes that of all.
         meeting = known[ranks[0]]
         for t in ranks:
             meeting[:] = np.maximum(meeting, known[t])
         if barrier >= 0:
-            there = table(head, ARRIVED, (slot * BARRIERS + barrier) * count, count)
+            there = table(head, clocks.ARRIVED, (slot * BARRIERS + barrier) * count, count)
             meeting[:] = np.maximum(meeting, there)
             there[:] = 0
-            rows = table(head, ARRIVED_ROW, slot * BARRIERS + barrier, 1)
+            rows = table(head, clocks.ARRIVED_ROW, slot * BARRIERS + barrier, 1)
             row = join(head, row, rows[0], 0, blocks)
             drop(head, rows[0])
             rows[0] = 0
@@ -139,7 +107,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     for t in ranks:
         clock[t] += 1
         foreign[t] = join(head, give_up(head, foreign[t]), row, 0, blocks)
-        learned(head, t)
+        clocks.learned(head, t)
     drop(head, row)
 
 
@@ -154,24 +122,24 @@ def give_up(head: Any, row: int) -> int:
 def joined_grid(state: int) -> None:
     """Let all threads of the launch meet (a grid sync): all blocks are unfinished."""
     head = head_of(state)
-    count = head[THREADS]
-    total = count * head[BLOCKS]
-    row = copy_on_write(head, 0)
-    if head[EXHAUSTED]:
+    count = head[clocks.THREADS]
+    total = count * head[clocks.BLOCKS]
+    row = clocks.copy_on_write(head, 0)
+    if head[clocks.EXHAUSTED]:
         return
-    for slot in range(head[BLOCKS]):
-        part, clock = new_part(head), table(head, CLOCK, slot * count, count)
+    for slot in range(head[clocks.BLOCKS]):
+        part, clock = clocks.new_part(head), table(head, clocks.CLOCK, slot * count, count)
         if part == 0:
             return
-        parts_of(head, row)[table(head, OF_SLOT, slot, 1)[0]] = part
+        parts_of(head, row)[table(head, clocks.OF_SLOT, slot, 1)[0]] = part
         clocks_of(head, part)[:] = clock
-        table(head, BASE, slot * count, count)[:] = clock
-    clock, foreign = table(head, CLOCK, 0, total), table(head, FOREIGN, 0, total)
-    released = table(head, RELEASED, 0, total)
+        table(head, clocks.BASE, slot * count, count)[:] = clock
+    clock, foreign = table(head, clocks.CLOCK, 0, total), table(head, clocks.FOREIGN, 0, total)
+    released = table(head, clocks.RELEASED, 0, total)
     for t in range(total):
-        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, head[BLOCKS])
+        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, head[clocks.BLOCKS])
         clock[t] += 1
-        drop_part(head, released[t])
+        clocks.drop_part(head, released[t])
         released[t] = 0
     drop(head, row)
 
@@ -179,17 +147,17 @@ def joined_grid(state: int) -> None:
 @inner
 def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> None:
     """Let later strong writes of a thread release its past, and its earlier strong reads acquire."""
-    at = head[SLOT] * head[THREADS] + rank
-    pending = table(head, PENDING, at, 1)
+    at = head[clocks.SLOT] * head[clocks.THREADS] + rank
+    pending = table(head, clocks.PENDING, at, 1)
     if acquires and pending[0] > 0:
-        acquire(head, rank, pending[0], wide)
+        clocks.acquire(head, rank, pending[0], wide)
         if wide:
             pending[0] = give_up(head, pending[0])
     if releases:
-        clock = table(head, CLOCK, at, 1)
-        table(head, CLOSE, at, 1)[0] = clock[0]
+        clock = table(head, clocks.CLOCK, at, 1)
+        table(head, clocks.CLOSE, at, 1)[0] = clock[0]
         if wide:
-            table(head, WIDE, at, 1)[0] = clock[0]
+            table(head, clocks.WIDE, at, 1)[0] = clock[0]
         clock[0] += 1
 
 
@@ -202,8 +170,8 @@ def fenced(state: int, rank: int, scope: int) -> None:
 @inner
 def variable(head: Any, key: int, block: int, make: bool) -> Any:
     """Return the place of a variable (int64[3]: key, block + 1 or 0, row), or int64[0] if it has none."""
-    size = head[VARIABLES]
-    keys = carray(pointer(head[KEYS]), (size, 3), np.int64)
+    size = head[clocks.VARIABLES]
+    keys = carray(clocks.pointer(head[clocks.KEYS]), (size, 3), np.int64)
     # Open addressing: a place whose key is 0 is free.
     i = (key // 4 * 31 + block * 17) % size
     for _ in range(size):
@@ -215,7 +183,7 @@ def variable(head: Any, key: int, block: int, make: bool) -> Any:
             return keys[i, :0]
         i = (i + 1) % size
     if make:
-        head[EXHAUSTED] = 1
+        head[clocks.EXHAUSTED] = 1
     return keys[0, :0]
 
 
@@ -225,33 +193,33 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
 
     An atomic adds to what the variable releases, a store replaces it.
     """
-    at = head[SLOT] * head[THREADS] + rank
-    far, near = table(head, WIDE, at, 1)[0], table(head, CLOSE, at, 1)[0]
+    at = head[clocks.SLOT] * head[clocks.THREADS] + rank
+    far, near = table(head, clocks.WIDE, at, 1)[0], table(head, clocks.CLOSE, at, 1)[0]
     for close in range(2):
         clock = near if close else far
         # A wide fence releases to all; the close place adds what a later fence of the block does.
         releases = clock > 0 and (wide or close == 1) and (close == 0 or not wide or near > far)
-        place = variable(head, key, head[BLOCK] + 1 if close else 0, releases)
+        place = variable(head, key, head[clocks.BLOCK] + 1 if close else 0, releases)
         if len(place) == 0:
             continue
         # A store replaces what the variable released before.
         if not atomic and (wide or close == 1):
             place[2] = give_up(head, place[2])
         if releases:
-            place[2] = release(head, rank, place[2], clock)
+            place[2] = clocks.release(head, rank, place[2], clock)
 
 
 @inner
 def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
     """Keep the clocks that a variable released until the thread fences."""
-    count = head[THREADS]
-    block = head[BLOCK]
-    pending = table(head, PENDING, head[SLOT] * count + rank, 1)
+    count = head[clocks.THREADS]
+    block = head[clocks.BLOCK]
+    pending = table(head, clocks.PENDING, head[clocks.SLOT] * count + rank, 1)
     for close in range(2):
-        place = variable(head, key, head[BLOCK] + 1 if close else 0, False)
+        place = variable(head, key, head[clocks.BLOCK] + 1 if close else 0, False)
         if len(place) == 0:
             continue
         if wide or close == 1:
-            pending[0] = join(head, pending[0], place[2], 0, head[BLOCKS])
+            pending[0] = join(head, pending[0], place[2], 0, head[clocks.BLOCKS])
         else:
             pending[0] = join(head, pending[0], place[2], block, block + 1)

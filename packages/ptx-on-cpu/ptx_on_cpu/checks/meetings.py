@@ -9,26 +9,14 @@ from typing import Any
 import numpy as np
 from numba.np.numpy_support import carray
 
+from ptx_on_cpu import records
 from ptx_on_cpu.checks.clocks import inner, pointer
-from ptx_on_cpu.records import (
-    BAD_BARRIER,
-    BARRIERS,
-    ENDED,
-    FAULT,
-    IN_BLOCK,
-    IN_WARP,
-    NOT_IN_MASK,
-    NOTHING_BEHIND,
-    PASSED_BY,
-    UNLIKE,
-    WARP,
-)
 
 
 @inner
 def fail(thread: Any, fault: int, about: int) -> None:
     """Let a waiting thread fail."""
-    thread.status, thread.fault, thread.address = FAULT, fault, about
+    thread.status, thread.fault, thread.address = records.FAULT, fault, about
 
 
 @inner
@@ -41,7 +29,7 @@ def _count(block: Any, rank: int, offset: int) -> Any:
 @inner
 def _is_ahead(block: Any, passer: Any, waiter: Any) -> bool:
     """Return whether a thread has passed the meeting that another one waits at."""
-    if waiter.behind == NOTHING_BEHIND:
+    if waiter.behind == records.NOTHING_BEHIND:
         return False
     return _count(block, passer.rank, waiter.behind) > _count(block, waiter.rank, waiter.behind)
 
@@ -49,11 +37,11 @@ def _is_ahead(block: Any, passer: Any, waiter: Any) -> bool:
 @inner
 def diverged(threads: Any) -> bool:
     """Return whether threads of one warp wait at different places for one barrier that wants them at one."""
-    places = np.full((len(threads) // WARP + 1, BARRIERS), -1)
+    places = np.full((len(threads) // records.WARP + 1, records.BARRIERS), -1)
     for i in range(len(threads)):
-        if threads[i].status == IN_BLOCK and threads[i].aligned:
+        if threads[i].status == records.IN_BLOCK and threads[i].aligned:
             # Numbers that are too large are reported by `is_possible`.
-            warp, barrier = i // WARP, threads[i].b % BARRIERS
+            warp, barrier = i // records.WARP, threads[i].b % records.BARRIERS
             place = np.int64(threads[i].pc)
             if places[warp, barrier] >= 0 and places[warp, barrier] != place:
                 return True
@@ -72,13 +60,13 @@ def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) 
     while threads[first].aligned:
         at, following = threads[first].pc, last
         for i in range(len(threads)):
-            is_there = threads[i].status == IN_BLOCK and threads[i].b == barrier
-            is_gone = threads[i].status == ENDED and not threads[i].judged
+            is_there = threads[i].status == records.IN_BLOCK and threads[i].b == barrier
+            is_gone = threads[i].status == records.ENDED and not threads[i].judged
             if (is_there or is_gone) and _is_ahead(block, threads[i], threads[first]):
-                fail(threads[first], PASSED_BY, i)
+                fail(threads[first], records.PASSED_BY, i)
                 return False
             if is_there and threads[i].pc == at and _is_ahead(block, threads[first], threads[i]):
-                fail(threads[i], PASSED_BY, first)
+                fail(threads[i], records.PASSED_BY, first)
                 return False
             if is_there and at < threads[i].pc < threads[following].pc:
                 following = i
@@ -88,7 +76,7 @@ def are_complete(block: Any, threads: Any, barrier: int, first: int, last: int) 
     # Who has ended counts as arrived here, and is not asked for at later meetings.
     if block.unfinished < len(threads):
         for i in range(len(threads)):
-            if threads[i].status == ENDED:
+            if threads[i].status == records.ENDED:
                 threads[i].judged = 1
     return True
 
@@ -100,25 +88,25 @@ def counted_in_warps(threads: Any, barrier: int) -> int:
     A warp has come when all of its threads have that have not ended.
     """
     arrived = 0
-    for first in range(0, len(threads), WARP):
+    for first in range(0, len(threads), records.WARP):
         there, others = 0, 0
-        for i in range(first, min(first + WARP, len(threads))):
-            if threads[i].status == IN_BLOCK and threads[i].b == barrier:
+        for i in range(first, min(first + records.WARP, len(threads))):
+            if threads[i].status == records.IN_BLOCK and threads[i].b == barrier:
                 there += 1
-            elif threads[i].status != ENDED:
+            elif threads[i].status != records.ENDED:
                 others += 1
-        arrived += WARP if there and not others else 0
+        arrived += records.WARP if there and not others else 0
     return arrived
 
 
 @inner
 def is_like(threads: Any, at: int, other: int) -> bool:
     """Return whether two threads agree on a barrier's operation and number of threads, whole warps."""
-    if threads[at].c % WARP:
-        fail(threads[at], BAD_BARRIER, 0)
+    if threads[at].c % records.WARP:
+        fail(threads[at], records.BAD_BARRIER, 0)
         return False
     if threads[at].c != threads[other].c or threads[at].kind != threads[other].kind:
-        fail(threads[at], UNLIKE, other)
+        fail(threads[at], records.UNLIKE, other)
         return False
     return True
 
@@ -126,11 +114,12 @@ def is_like(threads: Any, at: int, other: int) -> bool:
 @inner
 def is_possible(thread: Any) -> bool:
     """Return whether a thread that waits is in the mask that it names, and its barrier is there."""
-    if thread.status == IN_WARP and not thread.aligned and not thread.mask >> (thread.rank % WARP) & 1:
-        fail(thread, NOT_IN_MASK, 0)
+    lane = thread.rank % records.WARP
+    if thread.status == records.IN_WARP and not thread.aligned and not thread.mask >> lane & 1:
+        fail(thread, records.NOT_IN_MASK, 0)
         return False
-    if thread.status == IN_BLOCK and thread.b >= BARRIERS:
-        fail(thread, BAD_BARRIER, 0)
+    if thread.status == records.IN_BLOCK and thread.b >= records.BARRIERS:
+        fail(thread, records.BAD_BARRIER, 0)
         return False
     return True
 
@@ -141,17 +130,17 @@ def was_passed_by(block: Any, threads: Any, members: Any, count: int) -> bool:
 
     It has ended since, or waits with the same mask further on.
     """
-    first = threads[members[0]].rank // WARP * WARP
+    first = threads[members[0]].rank // records.WARP * records.WARP
     for k in range(count):
         waiting = threads[first + members[k]]
         # Lanes at the same place wait for the same others.
         if k and waiting.pc == threads[first + members[0]].pc:
             continue
-        for lane in range(min(WARP, len(threads) - first)):
+        for lane in range(min(records.WARP, len(threads) - first)):
             other = threads[first + lane]
-            is_gone = other.status == ENDED and not other.judged
-            is_apart = other.status == IN_WARP and other.pc != waiting.pc
+            is_gone = other.status == records.ENDED and not other.judged
+            is_apart = other.status == records.IN_WARP and other.pc != waiting.pc
             if waiting.mask >> lane & 1 and (is_gone or is_apart) and _is_ahead(block, other, waiting):
-                fail(waiting, PASSED_BY, first + lane)
+                fail(waiting, records.PASSED_BY, first + lane)
                 return True
     return False

@@ -15,25 +15,7 @@ from numba import cfunc, njit
 from numba.np.numpy_support import carray
 
 from ptx_on_cpu.checks import clocks
-from ptx_on_cpu.checks.clocks import (
-    BLOCK,
-    CLOCK,
-    EXHAUSTED,
-    FORGOTTEN,
-    FREE,
-    NARROW,
-    RACE,
-    RECORD,
-    RECORDS,
-    SLOT,
-    THREADS,
-    USED,
-    happens_before,
-    head_of,
-    inner,
-    pointer,
-    table,
-)
+from ptx_on_cpu.checks.clocks import happens_before, head_of, inner, table
 from ptx_on_cpu.checks.joins import arrived, fence, fenced, read_variable, write_variable
 from ptx_on_cpu.records import ATOMIC, BARRIERS, LOAD, STORE
 
@@ -78,7 +60,7 @@ class State:
             (clocks.VARIABLES, variables),
         ):
             self.head[place] = value
-        of_threads = (CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE)
+        of_threads = (clocks.CLOCK, clocks.BASE, clocks.FOREIGN, clocks.PENDING, clocks.WIDE, clocks.CLOSE)
         of_threads += (clocks.RELEASED, clocks.RELEASED_AT)
         sizes = dict.fromkeys(of_threads, running * threads) | {clocks.OF_SLOT: running}
         sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * blocks, clocks.HOLDERS: rows}
@@ -88,7 +70,7 @@ class State:
             clocks.ARRIVED_ROW: running * BARRIERS,
         }
         # Three int64 of a variable are six int32.
-        sizes |= {RECORD: records * WIDTH, clocks.KEYS: variables * 6}
+        sizes |= {clocks.RECORD: records * WIDTH, clocks.KEYS: variables * 6}
         self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}
         for place, values in self.tables.items():
             self.head[place] = values.ctypes.data
@@ -104,12 +86,12 @@ def shadow(size: int) -> Any:
 def forget(state: int, cells: int, size: int) -> None:
     """Forget all accesses to `size` bytes whose shadow is at address `cells`, as when a block has ended."""
     head = head_of(state)
-    lists = carray(pointer(cells), ((size + 3) // 4 * SHADOW,), np.int32)
-    records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
+    lists = carray(clocks.pointer(cells), ((size + 3) // 4 * SHADOW,), np.int32)
+    records = carray(clocks.pointer(head[clocks.RECORD]), (head[clocks.RECORDS], WIDTH), np.int32)
     for i in range(len(lists)):
         while lists[i] > 0:
             r = lists[i]
-            lists[i], records[r, NEXT], head[FREE] = records[r, NEXT], head[FREE], r
+            lists[i], records[r, NEXT], head[clocks.FREE] = records[r, NEXT], head[clocks.FREE], r
 
 
 @inner
@@ -121,7 +103,7 @@ def writes(kind: int) -> bool:
 @inner
 def thread_of(head: Any, r: Any) -> int:
     """Return the number in its launch of the thread of a record."""
-    return np.int64(r[OF_BLOCK]) * head[THREADS] + (r[KIND] >> RANK)
+    return np.int64(r[OF_BLOCK]) * head[clocks.THREADS] + (r[KIND] >> RANK)
 
 
 @inner
@@ -143,13 +125,13 @@ def conflict(r: Any, kind: int, mask: int, value: int, same_block: bool) -> bool
 @inner
 def racing(head: Any, records: Any, cell: Any, rank: int, kind: int, mask: int, value: int) -> int:
     """Return the record of an earlier access to a cell that races with this one, or 0."""
-    block = head[BLOCK]
+    block = head[clocks.BLOCK]
     for which in range(SHADOW):
         # The first list is of loads, which do not race with loads.
         if which == 0 and not writes(kind):
             continue
         # Strong accesses race only where the scope of one is its block.
-        if which == 2 and kind > STORE and head[NARROW] == 0:
+        if which == 2 and kind > STORE and head[clocks.NARROW] == 0:
             continue
         i = cell[which]
         if which == 1 and kind == STORE and i > 0 and records[i, MASK] == mask and records[i, VALUE] == value:
@@ -183,7 +165,7 @@ def supersede(head: Any, records: Any, cell: Any, rank: int, mask: int) -> None:
                 else:
                     cell[which] = after
                 # Free records are a list, too.
-                r[NEXT], head[FREE] = head[FREE], i
+                r[NEXT], head[clocks.FREE] = head[clocks.FREE], i
             i = after
 
 
@@ -192,22 +174,26 @@ def remember(
     head: Any, records: Any, cell: Any, rank: int, pc: int, kind: int, mask: int, value: int
 ) -> None:
     """Add an access to a cell, in place of the thread's own last one of the same kind."""
-    which, block, marked = min(kind, 2), head[BLOCK], rank << RANK | kind
+    which, block, marked = min(kind, 2), head[clocks.BLOCK], rank << RANK | kind
     i = cell[which]
     if i == 0 or records[i, OF_BLOCK] != block or records[i, MASK] != mask or records[i, KIND] != marked:
-        i = head[FREE]
+        i = head[clocks.FREE]
         if i > 0:
-            head[FREE] = records[i, NEXT]
-        elif head[USED] < head[RECORDS]:
-            i = head[USED]
-            head[USED] += 1
+            head[clocks.FREE] = records[i, NEXT]
+        elif head[clocks.USED] < head[clocks.RECORDS]:
+            i = head[clocks.USED]
+            head[clocks.USED] += 1
         else:
-            head[FORGOTTEN] += 1
+            head[clocks.FORGOTTEN] += 1
             return
         records[i, NEXT] = cell[which]
         cell[which] = i
     r = records[i]
-    r[OF_BLOCK], r[AT], r[PC] = block, table(head, CLOCK, head[SLOT] * head[THREADS] + rank, 1)[0], pc
+    r[OF_BLOCK], r[AT], r[PC] = (
+        block,
+        table(head, clocks.CLOCK, head[clocks.SLOT] * head[clocks.THREADS] + rank, 1)[0],
+        pc,
+    )
     r[VALUE], r[MASK], r[KIND] = value, mask, marked
 
 
@@ -222,23 +208,23 @@ def note_access(
     block, rank, pc, kind of the earlier access, the same of this one, and the shadow.
     """
     head = head_of(state)
-    records = carray(pointer(head[RECORD]), (head[RECORDS], WIDTH), np.int32)
+    records = carray(clocks.pointer(head[clocks.RECORD]), (head[clocks.RECORDS], WIDTH), np.int32)
     # The lowest three bits are the kind; IN_SHARED, ACQUIRE and RELEASE lie above.
     bits, kind = kind, kind & 7
     if kind == BLOCK_ATOMIC and not bits & IN_SHARED:
         # From here on strong accesses have to be compared with each other.
-        head[NARROW] = 1
+        head[clocks.NARROW] = 1
     for c in range(offset // 4, (offset + size + 3) // 4):
         lo, hi = max(offset, 4 * c), min(offset + size, 4 * c + 4)
         # A bit for each of the cell's four bytes.
         mask = ((1 << (hi - lo)) - 1) << (lo - 4 * c)
         part = ((value >> (8 * (lo - offset))) & ((1 << (8 * (hi - lo))) - 1)) << (8 * (lo - 4 * c))
         part = part - (part >> 31 << 32)  # as int32
-        cell = carray(pointer(cells + 4 * SHADOW * c), (SHADOW,), np.int32)
+        cell = carray(clocks.pointer(cells + 4 * SHADOW * c), (SHADOW,), np.int32)
         earlier = racing(head, records, cell, rank, kind, mask, part)
         if earlier:
             r = records[earlier]
-            race = head[RACE : RACE + 12]
+            race = head[clocks.RACE : clocks.RACE + 12]
             race[0], race[1], race[2] = 1, 1 if bits & IN_SHARED else 0, offset
             race[3], race[4], race[5], race[6] = (
                 r[OF_BLOCK],
@@ -246,14 +232,14 @@ def note_access(
                 r[PC],
                 r[KIND] & (1 << RANK) - 1,
             )
-            race[7], race[8], race[9], race[10], race[11] = head[BLOCK], rank, pc, kind, cells
+            race[7], race[8], race[9], race[10], race[11] = head[clocks.BLOCK], rank, pc, kind, cells
             return 1
         if kind == STORE:
             supersede(head, records, cell, rank, mask)
         remember(head, records, cell, rank, pc, kind, mask, part)
     if kind > STORE:
         synchronise(head, rank, bits, cells + 4 * SHADOW * (offset // 4))
-    return 2 if head[EXHAUSTED] else 0
+    return 2 if head[clocks.EXHAUSTED] else 0
 
 
 @inner

@@ -11,27 +11,12 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from ptx_on_cpu import records
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import begin_block, end_block, joined_grid, resume_block
 from ptx_on_cpu.checks.meetings import diverged, is_possible
 from ptx_on_cpu.checks.races import forget
 from ptx_on_cpu.engine.exchange import has_met, meet_in_block, meet_in_warp
-from ptx_on_cpu.records import (
-    BARRIERS,
-    DEADLOCK,
-    DIVERGED,
-    ENDED,
-    ENDLESS,
-    FAULT,
-    FINE,
-    IN_BLOCK,
-    IN_GRID,
-    IN_WARP,
-    PAUSED,
-    RUNNING,
-    TOO_LARGE,
-    WARP,
-)
 
 # What comes next for a block.
 AGAIN, YIELDED, AT_GRID, FINISHED, FAILED, SPLIT = range(6)
@@ -64,31 +49,31 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
 
     `waits_long`: threads have only paused for a while.
     """
-    members = np.empty(WARP, np.int64)
+    members = np.empty(records.WARP, np.int64)
     unfinished, paused, at_grid, barriers = 0, 0, 0, 0
     for i in range(len(threads)):
         status = threads[i].status
-        if status == FAULT or not is_possible(threads[i]):
+        if status == records.FAULT or not is_possible(threads[i]):
             return FAILED
-        if status == IN_BLOCK:
+        if status == records.IN_BLOCK:
             barriers |= 1 << threads[i].b
-        unfinished += status != ENDED
-        paused += status == PAUSED
-        at_grid += status == IN_GRID
+        unfinished += status != records.ENDED
+        paused += status == records.PAUSED
+        at_grid += status == records.IN_GRID
     block.unfinished = unfinished
     if unfinished == 0:
         return FINISHED
     moved = False
-    for first in range(0, len(threads), WARP):
+    for first in range(0, len(threads), records.WARP):
         moved |= _release_warp(block, threads, first, members, waits_long, races)
     # Lanes that go on may still come to a barrier: warps first.
     if not moved:
-        for barrier in range(BARRIERS):
+        for barrier in range(records.BARRIERS):
             if barriers >> barrier & 1:
                 moved |= meet_in_block(block, threads, barrier, races)
     for i in range(len(threads)):
-        if threads[i].status == PAUSED:
-            threads[i].status = RUNNING
+        if threads[i].status == records.PAUSED:
+            threads[i].status = records.RUNNING
     if moved:
         return AGAIN
     if paused:
@@ -103,17 +88,17 @@ def _release_warp(block: Any, threads: Any, first: int, members: Any, waits_long
     Lanes that take whoever is at their instruction wait while others may still come, and those go first
     that are behind, as a GPU lets lanes converge. `members`: room for the lanes of a warp.
     """
-    last = min(first + WARP, len(threads))
+    last = min(first + records.WARP, len(threads))
     moved, goes_on, behind = False, False, -1
     for i in range(first, last):
-        if threads[i].status == IN_WARP and not threads[i].aligned:
+        if threads[i].status == records.IN_WARP and not threads[i].aligned:
             count = has_met(block, threads, i, members)
             if count:
                 meet_in_warp(threads, first, members, count, races)
                 moved = True
     for i in range(first, last):
-        goes_on |= threads[i].status == PAUSED and not waits_long
-        if threads[i].status == IN_WARP and threads[i].aligned:
+        goes_on |= threads[i].status == records.PAUSED and not waits_long
+        if threads[i].status == records.IN_WARP and threads[i].aligned:
             behind = i if behind < 0 or threads[i].pc < threads[behind].pc else behind
     if moved or goes_on or behind < 0:
         return moved
@@ -147,7 +132,7 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
     block.ctaid_y = number // block.nctaid_x % block.nctaid_y
     block.ctaid_z = number // (block.nctaid_x * block.nctaid_y)
     block.unfinished = len(threads)
-    for barrier in range(BARRIERS):
+    for barrier in range(records.BARRIERS):
         block.arrived[barrier] = 0
     shared[:] = _GARBAGE
     shadow[:] = 0
@@ -212,7 +197,7 @@ def run_blocks(
     quiet = np.zeros(room, np.int64)  # steps in which threads have only paused
     next_block, unfinished, used = begin, 0, 0
     if all_at_once and end - begin > room:
-        return TOO_LARGE, 0
+        return records.TOO_LARGE, 0
     while next_block < end or unfinished:
         goes_on = False  # without another block
         for row in range(used):
@@ -244,11 +229,11 @@ def run_blocks(
             is_new[row] = False
             quiet[row] = (0 if has_met else quiet[row]) + (said == YIELDED)
             if said == SPLIT:
-                return DIVERGED, row
+                return records.DIVERGED, row
             if said == FAILED:
                 return _reason(threads[row]), row
             if quiet[row] > patience:
-                return ENDLESS, row
+                return records.ENDLESS, row
             is_at_grid[row] = said == AT_GRID
             if said == FINISHED:
                 is_busy[row] = False
@@ -262,27 +247,27 @@ def run_blocks(
             if next_block < end and unfinished < room:
                 continue
             if next_block < end:
-                return TOO_LARGE, 0
+                return records.TOO_LARGE, 0
             if races is not None:
                 joined_grid(races)
             for row in range(used):
                 if is_at_grid[row]:
                     _leave_grid(threads[row])
                     is_at_grid[row] = False
-    return FINE, 0
+    return records.FINE, 0
 
 
 @inner
 def _leave_grid(threads: Any) -> None:
     """Let threads that have waited for the whole grid go on."""
     for i in range(len(threads)):
-        if threads[i].status == IN_GRID:
-            threads[i].status = RUNNING
+        if threads[i].status == records.IN_GRID:
+            threads[i].status = records.RUNNING
 
 
 @inner
 def _reason(threads: Any) -> Any:
     for i in range(len(threads)):
-        if threads[i].status == FAULT:
+        if threads[i].status == records.FAULT:
             return np.int64(threads[i].fault)
-    return DEADLOCK
+    return records.DEADLOCK

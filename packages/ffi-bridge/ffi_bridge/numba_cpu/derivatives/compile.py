@@ -15,6 +15,7 @@ from numba import types
 from ffi_bridge.errors import MissingRuleError
 from ffi_bridge.identity.callees import compiled_apart
 from ffi_bridge.identity.fingerprint import compiled_callees
+from ffi_bridge.numba_cpu import internals
 from ffi_bridge.numba_cpu.compiler import Compiler, with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
 from ffi_bridge.numba_cpu.derivatives.bits import Bits
@@ -33,14 +34,6 @@ from ffi_bridge.numba_cpu.derivatives.llvm_rewrite import (
     refused_in,
 )
 from ffi_bridge.numba_cpu.derivatives.mode import FORWARD, REVERSE, Buffer, Mode
-from ffi_bridge.numba_cpu.internals import (
-    ADDRESS,
-    argument_type,
-    as_dtype,
-    pipeline_of,
-    text_of,
-    unoptimised,
-)
 from ffi_bridge.targets import target_name
 
 # What Enzyme knows of C's mathematics; also for numbers of 32 bits.
@@ -53,8 +46,8 @@ _FORMS_OF_REVERSE: Final = [(False, False), (False, True), (True, True)]  # coun
 _BY_ADDRESS: Final = "a C function or a large array by its address"
 _BITS: Final = "the bits of floating-point numbers as integers, and makes floats of them again"
 _FOUND_BY: Final = {
-    _BY_ADDRESS: (re.escape(ADDRESS), ""),
-    enzyme.BY_ADDRESS: (re.escape(ADDRESS), ""),
+    _BY_ADDRESS: (re.escape(internals.ADDRESS), ""),
+    enzyme.BY_ADDRESS: (re.escape(internals.ADDRESS), ""),
     _BITS: ("", r"\.view\(|frombuffer|carray|farray"),
     enzyme.OF_OTHER_TYPES: ("", r"\.view\(|frombuffer|carray|farray"),
     STRINGS: (r" call [^\n(]*@\"?[^\n(]*(unicode|ol_str_generic)", ""),
@@ -97,7 +90,7 @@ def to_compile(
 
     def made(mode: Mode) -> tuple[str, str]:
         derivative = _differentiated(name, text, function, slots, mode, refuse)
-        if ADDRESS in derivative:  # of the texts of exceptions, there are none by now
+        if internals.ADDRESS in derivative:  # of the texts of exceptions, there are none by now
             refuse([_BY_ADDRESS])
         derivative = from_enzyme(derivative)
         _parse(name, derivative)
@@ -154,21 +147,21 @@ def _text(primal: Any, arguments: Sequence[types.Type], with_lines: bool = False
     if primal.targetoptions.get("parallel"):
         # Enzyme would have to follow the thread pool.
         options: dict[str, Any] = {**primal.targetoptions, "parallel": False}
-        serial = numba.jit(**options, locals=primal.locals, pipeline_class=pipeline_of(primal))(
+        serial = numba.jit(**options, locals=primal.locals, pipeline_class=internals.pipeline_of(primal))(
             primal.py_func
         )
-    pipeline = with_constants(pipeline_of(serial))
+    pipeline = with_constants(internals.pipeline_of(serial))
     every = [serial, *compiled_callees(serial.py_func)]
     lines = debug_information(every) if with_lines else contextlib.nullcontext()
-    with compiled_apart(serial), unoptimised(), typed_copies(), plain_indices(), lines:
+    with compiled_apart(serial), internals.unoptimised(), typed_copies(), plain_indices(), lines:
         compiled = Compiler(serial, serial.targetctx, False, pipeline).compile(tuple(arguments), None)
-        return text_of(compiled)
+        return internals.text_of(compiled)
 
 
 def _slot(kind: types.Type, buffer: Buffer, buffers: Sequence[Buffer]) -> Slot:
     begins = next((i for i, x in enumerate(buffers) if x.name == buffer.begins), None)
-    passed = "" if isinstance(kind, types.Array) else argument_type(kind)
-    dtype = np.dtype(as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
+    passed = "" if isinstance(kind, types.Array) else internals.argument_type(kind)
+    dtype = np.dtype(internals.as_dtype(kind.dtype if isinstance(kind, types.Array) else kind))
     return Slot(kind, dtype, passed, begins)
 
 
