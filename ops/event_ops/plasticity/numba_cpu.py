@@ -18,11 +18,9 @@ from event_ops.kernels.numba_cpu.exponential import exp
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.power import power
 from event_ops.plasticity.emit import (
-    COLUMNS,
     DENSE_COLUMNS,
     DENSE_ROWS,
     OTHER,
-    ROWS,
     SPIKING,
     STORAGES,
     Storage,
@@ -51,35 +49,20 @@ def make_visits(rule: Traced, storage: Storage, large: bool) -> Any:
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
+    room: Any = sparse_visits
+    turned: tuple[bool, ...] = ()
+    if storage in (DENSE_ROWS, DENSE_COLUMNS):
+        room, turned = dense_visits, (storage is DENSE_COLUMNS,)
     called = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     if rule.uses(_LONG):
         # Blocks go along rows: where columns spike, the neuron that spiked differs within one.
         functions = block_functions(rule, SPIKING if storage is DENSE_COLUMNS else OTHER, NUMBA, **called)
-        visit_rows = _IN_BLOCKS[storage](*changing(Change(*map(inlined, functions)), len(rule.places)))
+        change = changing(Change(*map(inlined, functions)), len(rule.places))
+        visit_rows = room.make_visit_rows_in_blocks(*change, *turned)
     else:
-        visit_rows = _ONE_BY_ONE[storage](inlined(update(rule, NUMBA, **called)))
-    return _VISITING[storage](visit_rows, large)
-
-
-_IN_BLOCKS: Final[dict[Storage, Callable[..., Any]]] = {
-    ROWS: sparse_visits.make_visit_rows_in_blocks,
-    COLUMNS: sparse_visits.make_visit_rows_in_blocks,
-    DENSE_ROWS: dense_visits.make_visit_rows_in_blocks,
-    DENSE_COLUMNS: dense_visits.make_visit_columns_in_blocks,
-}
-_ONE_BY_ONE: Final[dict[Storage, Callable[..., Any]]] = {
-    ROWS: sparse_visits.make_visit_rows,
-    COLUMNS: sparse_visits.make_visit_rows,
-    DENSE_ROWS: dense_visits.make_visit_rows,
-    DENSE_COLUMNS: dense_visits.make_visit_columns,
-}
-_VISITING: Final[dict[Storage, Callable[..., Any]]] = {
-    ROWS: sparse_visits.visiting,
-    COLUMNS: sparse_visits.visiting,
-    DENSE_ROWS: dense_visits.visiting_rows,
-    DENSE_COLUMNS: dense_visits.visiting_columns,
-}
+        visit_rows = room.make_visit_rows(inlined(update(rule, NUMBA, **called)), *turned)
+    return room.visiting(visit_rows, large, *turned)
 
 
 def build(*, rule: Traced, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:

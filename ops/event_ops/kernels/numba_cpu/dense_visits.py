@@ -20,54 +20,45 @@ def laid_flat(values: Any) -> Any:
     return lambda values: hoist(values)
 
 
-@njit
-def row_sizes(ids: Any, spikes: Any, other: Any) -> tuple[int, int]:
-    """Return how many rows have entries to visit, and the number of columns."""
-    return ids.size, other
+def make_visit_rows(update: Any, turned: bool) -> Any:
+    """Return the function that calls `update` for each entry of the rows ids[low:high].
 
-
-@njit
-def column_sizes(ids: Any, spikes: Any, other: Any) -> tuple[int, int]:
-    """Return the same where columns are active, of which every row has entries."""
-    return other, spikes.size
-
-
-def make_visit_rows(update: Any) -> Any:
-    """Return the function that calls `update` for each entry of the rows ids[low:high]."""
+    `turned`: for each entry of the columns `ids`, in the rows from `low` to `high`.
+    """
 
     @njit(_nrt=False)
     def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
         width = np.uintp(columns)
         for position in range(np.uintp(low), np.uintp(high)):
-            i = np.uintp(ids[position])
-            for j in range(width):
-                update(i * width + j, i, j, synapses, variables)
+            i = position if turned else np.uintp(ids[position])
+            for place in range(np.uintp(ids.size) if turned else width):
+                j = np.uintp(ids[place]) if turned else place
+                # The neuron that spiked first, then the one at the other end.
+                if turned:
+                    update(i * width + j, j, i, synapses, variables)
+                else:
+                    update(i * width + j, i, j, synapses, variables)
 
     return visit_rows
 
 
-def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
-    """Return the same for a rule that is applied in blocks."""
+def make_visit_rows_in_blocks(empty: Any, run: Any, turned: bool) -> Any:
+    """Return the same for a rule that is applied in blocks, which lie along rows."""
 
     @njit(_nrt=False)
     def visit(
-        synapses: Any,
-        variables: Any,
-        ids: Any,
-        columns: Any,
-        low: Any,
-        high: Any,
-        block: Any,
-        synapse_ids: Any,
-        neurons: Any,
-    ) -> None:
+        synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any, block: Any,
+        synapse_ids: Any, neurons: Any,
+    ) -> None:  # fmt: skip
         width = np.uintp(columns)
+        size = np.uintp(ids.size) if turned else width
         for position in range(np.uintp(low), np.uintp(high)):
-            i = np.uintp(ids[position])
-            for first in range(np.uintp(0), width, AT_ONCE):
-                count = min(AT_ONCE, width - first)
+            i = position if turned else np.uintp(ids[position])
+            for first in range(np.uintp(0), size, AT_ONCE):
+                count = min(AT_ONCE, size - first)
                 for q in range(count):
-                    synapse_ids[q], neurons[q] = i * width + first + q, first + q
+                    neurons[q] = ids[first + q] if turned else first + q
+                    synapse_ids[q] = i * width + neurons[q]
                 run(count, i, synapse_ids, neurons, synapses, variables, block)
 
     @njit
@@ -78,52 +69,8 @@ def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
     return visit_rows
 
 
-def make_visit_columns(update: Any) -> Any:
-    """Return the function that calls `update` for each entry of the columns `ids`, in rows low to high."""
-
-    @njit(_nrt=False)
-    def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
-        width = np.uintp(columns)
-        for i in range(np.uintp(low), np.uintp(high)):
-            for position in range(np.uintp(ids.size)):
-                j = np.uintp(ids[position])
-                update(i * width + j, j, i, synapses, variables)
-
-    return visit_columns
-
-
-def make_visit_columns_in_blocks(empty: Any, run: Any) -> Any:
-    """Return the function that changes each entry of the columns `ids`, in rows low to high, in blocks."""
-
-    @njit(_nrt=False)
-    def visit(
-        synapses: Any,
-        variables: Any,
-        ids: Any,
-        columns: Any,
-        low: Any,
-        high: Any,
-        block: Any,
-        synapse_ids: Any,
-    ) -> None:
-        width = np.uintp(columns)
-        for i in range(np.uintp(low), np.uintp(high)):
-            for first in range(np.uintp(0), np.uintp(ids.size), AT_ONCE):
-                count = min(AT_ONCE, np.uintp(ids.size) - first)
-                for q in range(count):
-                    synapse_ids[q] = i * width + np.uintp(ids[first + q])
-                run(count, i, synapse_ids, ids[first:], synapses, variables, block)
-
-    @njit
-    def visit_columns(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
-        block, room = empty(synapses)
-        visit(synapses, variables, ids, columns, low, high, block, room[0])
-
-    return visit_columns
-
-
-def visiting(visit_part: Any, sizes: Any, large: bool) -> Any:
-    """Return the function that visits all entries of active rows or columns, on one thread or on all.
+def visiting(visit_rows: Any, large: bool, turned: bool) -> Any:
+    """Return the function that visits all entries of active rows, on one thread or on all; `turned`: columns.
 
     It takes all threads if there are entries enough: no two rows share one.
     """
@@ -134,23 +81,14 @@ def visiting(visit_part: Any, sizes: Any, large: bool) -> Any:
         ids = listed_ids(spikes)
         if ids.size:
             other = synapses[0].size // spikes.size
-            rows, columns = sizes(ids, spikes, other)
+            # Where columns are active, every row has entries to visit.
+            rows, columns = (other, spikes.size) if turned else (ids.size, other)
             if not large or ids.size * other < MIN_PARALLEL:
-                visit_part(synapses, variables, ids, columns, 0, rows)
+                visit_rows(synapses, variables, ids, columns, 0, rows)
             else:
                 parts = num_threads()
                 for part in prange(parts):
                     low, high = rows * part // parts, rows * (part + 1) // parts
-                    visit_part(synapses, variables, ids, columns, low, high)
+                    visit_rows(synapses, variables, ids, columns, low, high)
 
     return visit
-
-
-def visiting_rows(visit_rows: Any, large: bool) -> Any:
-    """Return the function that visits the rows that spike."""
-    return visiting(visit_rows, row_sizes, large)
-
-
-def visiting_columns(visit_columns: Any, large: bool) -> Any:
-    """Return the function that visits the columns that spike."""
-    return visiting(visit_columns, column_sizes, large)
