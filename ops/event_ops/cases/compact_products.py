@@ -1,11 +1,21 @@
 """Cases of the products with a matrix of words."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    Arguments,
+    Case,
+    InvalidCall,
+    OperatorCases,
+    Rounding,
+    benchmark,
+    both_ways,
+    changes_to,
+)
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn, with_bits, with_spike_ids
 from event_ops.cases.matrices import WORDS_2_4, packed
@@ -88,37 +98,36 @@ _SHAPES: dict[str, tuple[tuple[int, int], int]] = {
 }
 
 _KINDS = (("bool", False), ("bool", True), ("float", False), ("float", True))
+_LINEAR_IN = {"bool": (SCALE,), "float": (SCALE, X)}
+
+# Sums of up to a hundred terms, in any order.
+_summed = partial(Case, tolerance=20)
+_linear = partial(_summed, differentiable=(SCALE, X))
+_in_scale = partial(_summed, differentiable=(SCALE,))
 
 _CASES = (
     *(
-        Case(
+        _linear(
             f"{name}{'-by-row' * by_row}{'-transposed' * transpose}",
             _random(shape, nse, transpose, by_row),
-            differentiable=(SCALE, X),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
         )
         for name, (shape, nse) in _SHAPES.items()
         for by_row in (False, True)
         for transpose in (False, True)
         if by_row or name in ("random", "threads")
     ),
-    Case("any-words", _any_words(False), differentiable=(SCALE, X), tolerance=20),
-    Case("any-words-transposed", _any_words(True), differentiable=(SCALE, X), tolerance=20),
+    *both_ways(_linear, "any-words", _any_words),
     *(
-        Case(
+        _linear(
             f"narrow{'-parts' * (parts > 1)}{'-by-row' * by_row}{'-transposed' * transpose}",
             _narrow((17, 23), 120, parts, transpose, by_row),
-            differentiable=(SCALE, X),
-            tolerance=20,
         )
         for parts, by_row in ((1, True), (3, False), (3, True))
         for transpose in (False, True)
     ),
-    Case("narrow-threads", _narrow((700, 500), 40_000, 2, False, True), tolerance=20),
-    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True), tolerance=20),
+    *both_ways(_summed, "narrow-threads", lambda turned: _narrow((700, 500), 40_000, 2, turned, True)),
     Case("narrow-no-columns", _narrow((4, 0), 3, 1, False, False)),
-    Case("loose-ends", _loose_ends(), differentiable=(SCALE, X), tolerance=5),
+    _linear("loose-ends", _loose_ends(), tolerance=5),
     *(
         benchmark(
             f"{name}-{per_row}{'-transposed' * transpose}",
@@ -135,12 +144,10 @@ _CASES = (
 
 _EVENT_CASES = (
     *(
-        Case(
+        _summed(
             f"{name}{'-float' * (events == 'float')}{'-by-row' * by_row}{'-transposed' * transpose}",
             _random(shape, nse, transpose, by_row, events),
-            differentiable=(SCALE, X) if events == "float" else (SCALE,),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
+            differentiable=_LINEAR_IN[events],
         )
         for name, (shape, nse) in _SHAPES.items()
         for transpose in (False, True)
@@ -148,33 +155,25 @@ _EVENT_CASES = (
         if name == "random" or (name != "long-rows" and (events, by_row) == ("bool", True))
     ),
     *(
-        Case(
+        _summed(
             f"narrow{'-parts' * (parts > 1)}-{events}{'-transposed' * transpose}",
             _narrow((17, 23), 120, parts, transpose, parts > 1, events),
-            differentiable=(SCALE, X) if events == "float" else (SCALE,),
-            tolerance=20,
+            differentiable=_LINEAR_IN[events],
         )
         for parts in (1, 3)
         for events in ("bool", "float")
         for transpose in (False, True)
     ),
-    Case("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True, "bool"), tolerance=20),
+    _summed("narrow-threads-transposed", _narrow((700, 500), 40_000, 2, True, True, "bool")),
     Case("narrow-all-threads", _narrow((4000, 500), 1 << 20, 2, True, True, "bool"), tolerance=200),
     Case("all-threads", _random((4000, 500), 1 << 20, True, True, "bool"), tolerance=200),
-    Case("any-words", _any_words(False, "bool"), differentiable=(SCALE,), tolerance=20),
-    Case("any-words-transposed", _any_words(True, "bool"), differentiable=(SCALE,), tolerance=20),
-    Case("poisoned-transposed", _poisoned(), tolerance=5, note="inactive: exactly 0 whatever the scale"),
-    Case("counts", _random((37, 71), 400, False, True, "uint8"), differentiable=(SCALE,), tolerance=50),
-    Case(
-        "counts-transposed",
-        _random((37, 71), 400, True, True, "uint16"),
-        differentiable=(SCALE,),
-        tolerance=50,
-    ),
-    Case("spike-ids", _SPIKE_IDS[False], differentiable=(SCALE,), tolerance=50, note="each id 14 times"),
-    Case("spike-ids-transposed", _SPIKE_IDS[True], differentiable=(SCALE,), tolerance=50),
-    Case("packed", _BITS[False], differentiable=(SCALE,), tolerance=20),
-    Case("packed-transposed", _BITS[True], differentiable=(SCALE,), tolerance=20),
+    *both_ways(_in_scale, "any-words", lambda turned: _any_words(turned, "bool")),
+    # What is inactive adds exactly 0, whatever the scale.
+    Case("poisoned-transposed", _poisoned(), tolerance=5),
+    _in_scale("counts", _random((37, 71), 400, False, True, "uint8"), tolerance=50),
+    _in_scale("counts-transposed", _random((37, 71), 400, True, True, "uint16"), tolerance=50),
+    *both_ways(_in_scale, "spike-ids", _SPIKE_IDS.__getitem__, tolerance=50),  # each id 14 times
+    *both_ways(_in_scale, "packed", _BITS.__getitem__),
     *(
         benchmark(
             f"{'narrow-' * narrow}{size}-{per_row}-{rate:.2%}{'-transposed' * transpose}",

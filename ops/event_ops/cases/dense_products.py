@@ -1,13 +1,13 @@
 """Cases of products of a dense matrix with events."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, size
-from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, Shape, drawn, stored_as
 from event_ops.cases.operations import each_term
 
 DTYPES = ("float32", "float64")
@@ -81,44 +81,31 @@ def _operations(call: Call, outs: Outs) -> int:
     return int(np.count_nonzero(call.events)) * _ends(call)[1] * each_term(call.events)
 
 
+_summed = partial(Case, tolerance=20)
+_in_weights = partial(_summed, differentiable=(WEIGHTS,))
+_in_both = partial(_summed, differentiable=(WEIGHTS, EVENTS))
 _BENCH = Bench(linear=(0, 1), moved=_moved, operations=_operations)
 
 dense_event_matvec = OperatorCases(
     DTYPES,
     (
-        Case("random", _with_events((17, 23), 0.4, False), differentiable=(WEIGHTS,), tolerance=20),
-        Case(
-            "random-transposed-float",
-            _with_events((17, 23), 0.4, True, "float"),
-            differentiable=(WEIGHTS, EVENTS),
-            tolerance=20,
-        ),
-        Case(
-            "few-float",
-            _with_events((9, 60), 0.06, False, "float"),
-            differentiable=(WEIGHTS, EVENTS),
-            tolerance=20,
-        ),
-        Case("poisoned", _with_events((11, 40), 0.5, False, poisoned=True), tolerance=20),
-        Case("poisoned-transposed", _with_events((40, 11), 0.5, True, poisoned=True), tolerance=20),
+        _in_weights("random", _with_events((17, 23), 0.4, False)),
+        _in_both("random-transposed-float", _with_events((17, 23), 0.4, True, "float")),
+        _in_both("few-float", _with_events((9, 60), 0.06, False, "float")),
+        _summed("poisoned", _with_events((11, 40), 0.5, False, poisoned=True)),
+        _summed("poisoned-transposed", _with_events((40, 11), 0.5, True, poisoned=True)),
         Case("no-columns", _with_events((4, 0), 1, False)),
-        Case(
-            "threads-transposed", _with_events((300, 250), 0.7, True), tolerance=200, note="sums of 200 terms"
-        ),
-        Case("threads", _with_events((300, 250), 0.7, False), tolerance=200, note="sums of 175 terms"),
+        # Sums of 200 terms, and of 175.
+        Case("threads-transposed", _with_events((300, 250), 0.7, True), tolerance=200),
+        Case("threads", _with_events((300, 250), 0.7, False), tolerance=200),
         *(
-            Case(
+            _summed(
                 f"{half}{'-transposed' * transpose}",
                 stored_as(half, WEIGHTS, _with_events((17, 23), 0.4, transpose)),
-                tolerance=20,
             )
             for half, transpose in (("float16", False), ("bfloat16", False), ("bfloat16", True))
         ),
-        Case(
-            "bfloat16-few",
-            stored_as("bfloat16", WEIGHTS, _with_events((9, 60), 0.06, False, "float")),
-            tolerance=20,
-        ),
+        _summed("bfloat16-few", stored_as("bfloat16", WEIGHTS, _with_events((9, 60), 0.06, False, "float"))),
         *(
             benchmark(
                 f"{size}-{rate:.0%}{'-transposed' * transpose}",
@@ -137,39 +124,18 @@ dense_event_matvec = OperatorCases(
 dense_event_matmat = OperatorCases(
     DTYPES,
     (
-        Case("random", _with_events((17, 23), 0.4, False, n=5), differentiable=(WEIGHTS,), tolerance=20),
-        Case(
-            "random-transposed-float",
-            _with_events((17, 23), 0.4, True, "float", n=9),
-            differentiable=(WEIGHTS, EVENTS),
-            tolerance=20,
-        ),
-        Case(
-            "random-transposed", _with_events((7, 5), 0.4, True, n=3), differentiable=(WEIGHTS,), tolerance=20
-        ),
-        Case(
-            "few-float",
-            _with_events((9, 60), 0.04, False, "float", n=35),
-            differentiable=(WEIGHTS, EVENTS),
-            tolerance=20,
-        ),
-        Case("poisoned", _with_events((11, 40), 0.2, False, poisoned=True, n=3), tolerance=20),
-        Case("poisoned-transposed", _with_events((40, 11), 0.2, True, poisoned=True, n=3), tolerance=20),
+        _in_weights("random", _with_events((17, 23), 0.4, False, n=5)),
+        _in_both("random-transposed-float", _with_events((17, 23), 0.4, True, "float", n=9)),
+        _in_weights("random-transposed", _with_events((7, 5), 0.4, True, n=3)),
+        _in_both("few-float", _with_events((9, 60), 0.04, False, "float", n=35)),
+        _summed("poisoned", _with_events((11, 40), 0.2, False, poisoned=True, n=3)),
+        _summed("poisoned-transposed", _with_events((40, 11), 0.2, True, poisoned=True, n=3)),
         Case("no-columns", _with_events((4, 0), 1, False, n=3)),
         Case("no-vectors", _with_events((4, 5), 1, True, n=0)),
-        Case(
-            "threads-transposed",
-            _with_events((300, 250), 0.7, True, n=36),
-            tolerance=200,
-            note="sums of 200 terms",
-        ),
-        Case("threads", _with_events((300, 250), 0.7, False, n=36), tolerance=200, note="sums of 175 terms"),
-        Case("float16", stored_as("float16", WEIGHTS, _with_events((17, 23), 0.4, False, n=5)), tolerance=20),
-        Case(
-            "bfloat16",
-            stored_as("bfloat16", WEIGHTS, _with_events((17, 23), 0.4, True, "float", n=9)),
-            tolerance=20,
-        ),
+        Case("threads-transposed", _with_events((300, 250), 0.7, True, n=36), tolerance=200),
+        Case("threads", _with_events((300, 250), 0.7, False, n=36), tolerance=200),
+        _summed("float16", stored_as("float16", WEIGHTS, _with_events((17, 23), 0.4, False, n=5))),
+        _summed("bfloat16", stored_as("bfloat16", WEIGHTS, _with_events((17, 23), 0.4, True, "float", n=9))),
         *(
             benchmark(
                 f"{size}-n{n}-{rate:.0%}{'-transposed' * transpose}",

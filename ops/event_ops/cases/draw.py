@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, NamedTuple, ParamSpec
 
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import Arguments
@@ -120,3 +121,16 @@ def with_bits(draw: Draw, make: Make) -> Arguments:
     words = -(-kwargs["shape"][0 if kwargs["transpose"] else 1] // 32)
     bits = draw.rng.integers(0, 1 << 32, words).astype(np.uint32)
     return (*args[:3], bits), kwargs | {"encoding": "bits"}
+
+
+@drawn
+def stored_as(draw: Draw, half: str, position: int, make: Make) -> Arguments:
+    """Return the arguments of `make`, the weights at `position` in float16 or bfloat16.
+
+    Only with inputs of float32, beside which an operator takes such weights.
+    """
+    args, kwargs = make(*draw)
+    if draw.dtype != "float32":
+        return args, kwargs
+    weights = args[position].astype(jnp.dtype(half))
+    return (*args[:position], weights, *args[position + 1 :]), kwargs

@@ -1,14 +1,23 @@
 """Cases of the products of an ELLPACK matrix."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
+from event_ops.cases import (
+    Arguments,
+    Case,
+    InvalidCall,
+    OperatorCases,
+    Rounding,
+    benchmark,
+    both_ways,
+    changes_to,
+)
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, met, size
-from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, Shape, drawn, stored_as
 from event_ops.cases.matrices import ELL_2_4
 from event_ops.cases.operations import sparse_event_product, sparse_product
 
@@ -54,20 +63,20 @@ def _poisoned(draw: Draw, transpose: bool, per_row: int = 6) -> Arguments:
     return (data, indices, events), kwargs
 
 
+# Sums of up to a hundred terms, in any order.
+_summed = partial(Case, tolerance=20)
+
 _CASES = (
     *(
-        Case(
+        _summed(
             f"{name}{'-transposed' * transpose}",
             _random(shape, per_row, transpose),
             differentiable=(DATA, X),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
         )
         for name, shape, per_row in (("random", (17, 23), 7), ("threads", (700, 500), 60))
         for transpose in (False, True)
     ),
-    Case("padding", _not_a_number(False), tolerance=5),
-    Case("padding-transposed", _not_a_number(True), tolerance=5),
+    *both_ways(Case, "padding", _not_a_number, tolerance=5),
     Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, X)),
     Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, X)),
     Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True)), tolerance=20),
@@ -85,13 +94,7 @@ _CASES = (
 
 _EVENT_CASES = (
     *(
-        Case(
-            name,
-            make,
-            differentiable=(DATA, X) if "float" in name else (DATA,),
-            tolerance=20,
-            note="sums of up to a hundred terms, in any order",
-        )
+        _summed(name, make, differentiable=(DATA, X) if "float" in name else (DATA,))
         for name, make in (
             ("random-float", _random((17, 23), 7, False, "float")),
             ("random-transposed", _random((17, 23), 7, True, "bool")),
@@ -102,12 +105,12 @@ _EVENT_CASES = (
             ("threads-transposed", _random((1100, 300), 1000, True, "bool", rate=0.05)),
         )
     ),
-    Case("poisoned", _poisoned(False), tolerance=5, note="inactive: exactly 0 whatever the weight"),
-    Case("poisoned-transposed", _poisoned(True), tolerance=5),
-    Case("poisoned-long-rows", _poisoned(False, 30), tolerance=20),
-    Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True, "bool")), tolerance=20),
-    Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float")), tolerance=20),
-    Case("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True)), tolerance=20),
+    # What is inactive adds exactly 0, whatever the weight.
+    *both_ways(Case, "poisoned", _poisoned, tolerance=5),
+    _summed("poisoned-long-rows", _poisoned(False, 30)),
+    _summed("float16", stored_as("float16", DATA, _random((17, 23), 7, True, "bool"))),
+    _summed("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float"))),
+    _summed("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True))),
     *(
         benchmark(
             f"{size}-{per_row}-{rate:.2%}{'-gathered' * (not transpose)}",

@@ -1,5 +1,6 @@
 """Cases of `compact_event_arrivals`."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,47 +89,33 @@ def _sized(draw: Draw, neurons: int, per_row: int, rate: float, parts: int, narr
     return (*args, np.int32(5)), {"shape": (neurons, neurons), "encoding": "ids"}
 
 
+_summed = partial(Case, tolerance=20)
+_in_scale = partial(_summed, differentiable=(SCALE,))
+_in_both = partial(_summed, differentiable=(HISTORY, SCALE))
+_threads = partial(_random, (400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1)
+_starts = partial(_random, (9, 6), 90, 3, "float", starts=(0, 5, 6), by_row=True)
+
 CASES = (
-    Case("random", _random((17, 11), 300, 5), differentiable=(SCALE,), tolerance=20),
-    Case("flat", _random((17, 11), 300, 5, parts=0), differentiable=(SCALE,), tolerance=20),
-    Case(
-        "parts-float",
-        _random((17, 11), 300, 5, "float", parts=3, by_row=True, slot=98),
-        differentiable=(HISTORY, SCALE),
-        tolerance=20,
-    ),
-    Case("one-float", _random((9, 6), 90, 3, "float"), differentiable=(HISTORY, SCALE), tolerance=20),
-    Case("bits", _random((37, 11), 300, 3, "bits", parts=2), differentiable=(SCALE,), tolerance=20),
-    Case(
-        "ids", _random((37, 11), 300, 3, "ids", parts=2, by_row=True), differentiable=(SCALE,), tolerance=20
-    ),
-    Case("counts", _random((37, 11), 300, 3, "uint8", parts=2), differentiable=(SCALE,), tolerance=50),
-    Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(SCALE,), tolerance=20),
-    Case("initial-ids", _random((17, 11), 300, 5, "ids", parts=4, initial=True, slot=-1), tolerance=20),
-    Case("starts", _random((17, 11), 300, 5, starts=(0, 2, 2, 11)), differentiable=(SCALE,), tolerance=20),
-    Case(
-        "starts-float",
-        _random((9, 6), 90, 3, "float", starts=(0, 5, 6), by_row=True, initial=True),
-        differentiable=(HISTORY, SCALE),
-        tolerance=20,
-    ),
-    Case("narrow", _random((17, 11), 300, 5, narrow=True), differentiable=(SCALE,), tolerance=20),
-    Case(
-        "narrow-starts",
-        _random((9, 6), 90, 3, "float", starts=(0, 5, 6), by_row=True, narrow=True),
-        differentiable=(HISTORY, SCALE),
-        tolerance=20,
-    ),
-    Case(
-        "narrow-threads",
-        _random((400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1, narrow=True),
-        tolerance=200,
-    ),
-    Case("any-words", _any_words(), tolerance=5, note="silent neurons: exactly 0 whatever the scale"),
-    Case("more-parts-than-columns", _random((4, 3), 40, 2, parts=5), tolerance=20),
+    _in_scale("random", _random((17, 11), 300, 5)),
+    _in_scale("flat", _random((17, 11), 300, 5, parts=0)),
+    _in_both("parts-float", _random((17, 11), 300, 5, "float", parts=3, by_row=True, slot=98)),
+    _in_both("one-float", _random((9, 6), 90, 3, "float")),
+    _in_scale("bits", _random((37, 11), 300, 3, "bits", parts=2)),
+    _in_scale("ids", _random((37, 11), 300, 3, "ids", parts=2, by_row=True)),
+    _in_scale("counts", _random((37, 11), 300, 3, "uint8", parts=2), tolerance=50),
+    _in_scale("initial", _random((17, 11), 300, 5, initial=True)),
+    _summed("initial-ids", _random((17, 11), 300, 5, "ids", parts=4, initial=True, slot=-1)),
+    _in_scale("starts", _random((17, 11), 300, 5, starts=(0, 2, 2, 11))),
+    _in_both("starts-float", _starts(initial=True)),
+    _in_scale("narrow", _random((17, 11), 300, 5, narrow=True)),
+    _in_both("narrow-starts", _starts(narrow=True)),
+    Case("narrow-threads", _threads(narrow=True), tolerance=200),
+    # Silent neurons add exactly 0, whatever the scale.
+    Case("any-words", _any_words(), tolerance=5),
+    _summed("more-parts-than-columns", _random((4, 3), 40, 2, parts=5)),
     Case("no-rows", _random((0, 4), 2, 2, parts=2)),
     Case("no-columns", _random((4, 0), 4, 2, parts=2)),
-    Case("threads", _random((400, 500), 1 << 20, 3, "ids", parts=3, rate=0.1), tolerance=200),
+    Case("threads", _threads(), tolerance=200),
     *(
         benchmark(
             f"{'narrow-' * narrow}{n}-{k}-{rate:.2%}-{parts}-parts",

@@ -1,13 +1,13 @@
 """Cases of `csr_event_arrivals`."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, rows_of
-from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, Shape, drawn, stored_as
 from event_ops.cases.histories import (
     around_arrivals,
     drawn_history,
@@ -78,23 +78,20 @@ def _sized(draw: Draw, neurons: int, per_row: int, rate: float, encoding: str) -
     return (encoded[encoding](history), data, indices, indptr, np.int32(5)), static
 
 
+_summed = partial(Case, tolerance=20)
+_in_data = partial(_summed, differentiable=(DATA,))
+_in_both = partial(_summed, differentiable=(HISTORY, DATA))
+
 CASES = (
-    Case("random", _random((17, 11), 300, 5), differentiable=(DATA,), tolerance=20),
-    Case(
-        "random-float",
-        _random((17, 11), 300, 5, "float", slot=98),
-        differentiable=(HISTORY, DATA),
-        tolerance=20,
-    ),
-    Case("random-bits", _random((37, 11), 300, 3, "bits"), differentiable=(DATA,), tolerance=20),
-    Case("random-ids", _random((37, 11), 300, 3, "ids"), differentiable=(DATA,), tolerance=20),
-    Case("random-counts", _random((37, 11), 300, 3, "uint8"), differentiable=(DATA,), tolerance=50),
-    Case("one-counts", _random((9, 6), 90, 3, "uint16", one=True), differentiable=(DATA,), tolerance=50),
-    Case("initial", _random((17, 11), 300, 5, initial=True), differentiable=(DATA,), tolerance=20),
-    Case("initial-ids", _random((17, 11), 300, 5, "ids", initial=True, slot=-1), tolerance=20),
-    Case(
-        "one-float", _random((9, 6), 90, 3, "float", one=True), differentiable=(HISTORY, DATA), tolerance=20
-    ),
+    _in_data("random", _random((17, 11), 300, 5)),
+    _in_both("random-float", _random((17, 11), 300, 5, "float", slot=98)),
+    _in_data("random-bits", _random((37, 11), 300, 3, "bits")),
+    _in_data("random-ids", _random((37, 11), 300, 3, "ids")),
+    _in_data("random-counts", _random((37, 11), 300, 3, "uint8"), tolerance=50),
+    _in_data("one-counts", _random((9, 6), 90, 3, "uint16", one=True), tolerance=50),
+    _in_data("initial", _random((17, 11), 300, 5, initial=True)),
+    _summed("initial-ids", _random((17, 11), 300, 5, "ids", initial=True, slot=-1)),
+    _in_both("one-float", _random((9, 6), 90, 3, "float", one=True)),
     Case("out-of-range", _out_of_range(), tolerance=5),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),

@@ -6,8 +6,7 @@ import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, entries_of, inside, rows_of, size
-from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, Shape, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 from event_ops.cases.operations import arrivals
 

@@ -7,8 +7,7 @@ import numpy as np
 from event_ops.cases import Arguments, Case, Rounding, benchmark, both_ways, changes_to
 from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, permuted, random_event_product
-from event_ops.cases.draw import Draw, Make, Shape, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, Make, Shape, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4
 from event_ops.cases.operations import sparse_event_product
 

@@ -7,8 +7,7 @@ import numpy as np
 from event_ops.cases import Arguments, Case, Rounding, benchmark, both_ways, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices, one_weight, random_product, sized_product
-from event_ops.cases.draw import Draw, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 from event_ops.cases.operations import sparse_product
 

@@ -13,8 +13,7 @@ from event_ops.cases.csr_products import (
     random_product,
     sized_product,
 )
-from event_ops.cases.draw import Draw, drawn
-from event_ops.cases.float16_storage import stored_as
+from event_ops.cases.draw import Draw, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4
 from event_ops.cases.operations import sparse_product
 from event_ops.checks.arrays import HALVES
