@@ -47,7 +47,6 @@ class Case:
         differentiable: positions of the arguments to which derivatives at this point exist.
         tolerance: how many times the dtype's usual rounding error is allowed between two ways to run the
             operator, and for values where it says nothing by `Rounding`; more for long sums.
-        note: why the tolerance is what it is, or what the case is there for.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Case:
     tags: frozenset[str] = field(default=frozenset({CONFORMANCE}))
     differentiable: tuple[int, ...] = ()
     tolerance: float = 1.0
-    note: str = ""
 
     def relative_tolerance(self, dtype: str) -> float:
         """Return the largest relative error; 0 for integers, which are exact."""

@@ -1,5 +1,6 @@
 """Cases of the operators that combine updates at places: scatters into a target, and segments."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,13 +110,10 @@ _SCATTERS = (
     ("threads", random_updates(900, 70_000), 200),
     ("threads-rows", random_updates(50, 40_000, (2,)), 500),
 )
-_SCATTER_BENCHMARKS = tuple(
-    benchmark(name, random_updates(size, count), tolerance=50)
-    for name, size, count in (
-        ("10k-into-4k", 4000, 10_000),
-        ("1M-into-100k", 100_000, 1_000_000),
-        ("10M-into-1M", 1_000_000, 10_000_000),
-    )
+_SCATTER_BENCHMARKS = (
+    benchmark("10k-into-4k", random_updates(4000, 10_000), 50),
+    benchmark("1M-into-100k", random_updates(100_000, 1_000_000), 50),
+    benchmark("10M-into-1M", random_updates(1_000_000, 10_000_000), 50),
 )
 
 _T, _I, _U = np.zeros(4, np.float32), np.zeros(3, np.int32), np.ones(3, np.float32)
@@ -175,57 +173,41 @@ scatter_min = scatter_max = OperatorCases(
     Bench(operations=in_target),
 )
 
-_SEGMENT_BENCHMARKS = tuple(
-    benchmark(name, random_segments(count, size, ascending=ascending), tolerance=50)
-    for name, count, size, ascending in (
-        ("10k-into-4k", 10_000, 4000, False),
-        ("1M-into-100k", 1_000_000, 100_000, False),
-        ("1M-into-100k-sorted", 1_000_000, 100_000, True),
-        ("10M-into-1M", 10_000_000, 1_000_000, False),
-    )
+_SEGMENT_BENCHMARKS = (
+    benchmark("10k-into-4k", random_segments(10_000, 4000), 50),
+    benchmark("1M-into-100k", random_segments(1_000_000, 100_000), 50),
+    benchmark("1M-into-100k-sorted", random_segments(1_000_000, 100_000, ascending=True), 50),
+    benchmark("10M-into-1M", random_segments(10_000_000, 1_000_000), 50),
 )
 
+_smooth = partial(Case, differentiable=(DATA,))
+
 _SEGMENT_SUMS = (
-    *(
-        Case(name, make, differentiable=(DATA,), tolerance=tolerance)
-        for name, make, tolerance in (
-            ("random", random_segments(50, 20), 5),
-            ("sorted", random_segments(50, 20, ascending=True), 5),
-            ("rows", random_segments(25, 6, (3,)), 5),
-            ("edges", ids_out_of_range("drop"), 5),
-            ("edges-clipped", ids_out_of_range("clip", (2, 2)), 5),
-            ("no-data", random_segments(0, 4), 1),
-            ("no-segments", random_segments(4, 0), 1),
-            ("threads", random_segments(70_000, 900), 200),
-            ("threads-sorted", random_segments(40_000, 300, (2,), ascending=True), 500),
-        )
-    ),
-    Case("threads-clipped", clipped_on_threads(), tolerance=20_000, note="one sum of 30,000 terms"),
+    _smooth("random", random_segments(50, 20), tolerance=5),
+    _smooth("sorted", random_segments(50, 20, ascending=True), tolerance=5),
+    _smooth("rows", random_segments(25, 6, (3,)), tolerance=5),
+    _smooth("edges", ids_out_of_range("drop"), tolerance=5),
+    _smooth("edges-clipped", ids_out_of_range("clip", (2, 2)), tolerance=5),
+    _smooth("no-data", random_segments(0, 4)),
+    _smooth("no-segments", random_segments(4, 0)),
+    _smooth("threads", random_segments(70_000, 900), tolerance=200),
+    _smooth("threads-sorted", random_segments(40_000, 300, (2,), ascending=True), tolerance=500),
+    Case("threads-clipped", clipped_on_threads(), tolerance=20_000),  # one sum of 30,000 terms
     *_SEGMENT_BENCHMARKS,
 )
 _SEGMENT_EXTREMA = (
-    *(
-        Case(name, make, differentiable=(DATA,))
-        for name, make in (
-            ("random", full_segments(50, 12)),
-            ("rows", full_segments(25, 6, (3,))),
-            ("blocks", full_segments(12, 4, (2, 2))),
-        )
-    ),
-    *(
-        Case(name, make)
-        for name, make in (
-            ("empty-segments", random_segments(6, 9)),
-            ("edges", ids_out_of_range("drop")),
-            ("edges-clipped", ids_out_of_range("clip", (2, 2))),
-            ("no-data", random_segments(0, 4)),
-            ("no-segments", random_segments(4, 0)),
-            ("threads", random_segments(70_000, 900)),
-            ("threads-rows", random_segments(40_000, 50, (2,))),
-            ("threads-sorted", random_segments(40_000, 300, (2,), ascending=True)),
-            ("threads-clipped", clipped_on_threads()),
-        )
-    ),
+    _smooth("random", full_segments(50, 12)),
+    _smooth("rows", full_segments(25, 6, (3,))),
+    _smooth("blocks", full_segments(12, 4, (2, 2))),
+    Case("empty-segments", random_segments(6, 9)),
+    Case("edges", ids_out_of_range("drop")),
+    Case("edges-clipped", ids_out_of_range("clip", (2, 2))),
+    Case("no-data", random_segments(0, 4)),
+    Case("no-segments", random_segments(4, 0)),
+    Case("threads", random_segments(70_000, 900)),
+    Case("threads-rows", random_segments(40_000, 50, (2,))),
+    Case("threads-sorted", random_segments(40_000, 300, (2,), ascending=True)),
+    Case("threads-clipped", clipped_on_threads()),
     *_SEGMENT_BENCHMARKS,
 )
 

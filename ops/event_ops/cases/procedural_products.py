@@ -55,11 +55,9 @@ def _events(name: str) -> tuple[int, ...]:
 
 
 def _summed(inputs: Mapping[str, Make], differentiable: Callable[[str], tuple[int, ...]]) -> tuple[Case, ...]:
-    """Return a case for each of the inputs, of long sums; `differentiable` takes its name."""
-    note = "sums of up to two hundred terms"
+    """Return a case for each of the inputs, sums of up to 200 terms; `differentiable` takes its name."""
     return tuple(
-        Case(name, make, differentiable=differentiable(name), tolerance=20, note=note)
-        for name, make in inputs.items()
+        Case(name, make, differentiable=differentiable(name), tolerance=20) for name, make in inputs.items()
     )
 
 

@@ -1,5 +1,6 @@
 """Cases of `csr_event_deliver`."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -65,32 +66,22 @@ def _sized(draw: Draw, neurons: int, per_row: int, rate: float) -> Arguments:
     return (np.zeros((slots, neurons), draw.dtype), *arrays, delays, spikes, np.int32(5)), {"shape": shape}
 
 
+_case = partial(Case, tolerance=20)
+_BYTES = _random((17, 11), 120, 5, "float", delays="uint8", slot=98)
+
 CASES = (
-    Case("random", _random((17, 11), 120, 5), differentiable=(BUFFER, DATA), tolerance=20),
-    Case(
-        "random-float",
-        _random((17, 11), 120, 5, "float", delays="uint8", slot=98),
-        differentiable=(BUFFER, DATA, SPIKES),
-        tolerance=20,
-    ),
-    Case(
-        "one-float",
-        _random((9, 6), 50, 3, "float", one=True),
-        differentiable=(BUFFER, DATA, SPIKES),
-        tolerance=20,
-    ),
-    Case("out-of-range", _out_of_range(), tolerance=5, note="of columns; delays would be refused"),
-    Case("ordered", _ordered(), tolerance=20),
+    _case("random", _random((17, 11), 120, 5), differentiable=(BUFFER, DATA)),
+    _case("random-float", _BYTES, differentiable=(BUFFER, DATA, SPIKES)),
+    _case("one-float", _random((9, 6), 50, 3, "float", one=True), differentiable=(BUFFER, DATA, SPIKES)),
+    Case("out-of-range", _out_of_range(), tolerance=5),  # of columns; delays would be refused
+    _case("ordered", _ordered()),
     Case("no-rows", _random((0, 4), 3, 2)),
     Case("no-columns", _random((4, 0), 3, 2)),
-    *(
-        Case(half, stored_as(half, DATA, _random((17, 11), 120, 5, kind)), tolerance=20)
-        for half, kind in (("float16", "bool"), ("bfloat16", "float"))
-    ),
-    *(
-        benchmark(f"{neurons}-{per_row}-{rate:.2%}", _sized(neurons, per_row, rate))
-        for neurons, per_row, rate in ((4000, 80, 0.01), (40_000, 80, 0.01), (100_000, 100, 0.01))
-    ),
+    _case("float16", stored_as("float16", DATA, _random((17, 11), 120, 5))),
+    _case("bfloat16", stored_as("bfloat16", DATA, _random((17, 11), 120, 5, "float"))),
+    benchmark("4000-80-1.00%", _sized(4000, 80, 0.01)),
+    benchmark("40000-80-1.00%", _sized(40_000, 80, 0.01)),
+    benchmark("100000-100-1.00%", _sized(100_000, 100, 0.01)),
 )
 
 _wrong = changes_to(

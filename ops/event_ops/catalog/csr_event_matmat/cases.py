@@ -72,7 +72,7 @@ CASES = (
     Case("permuted-threads", _permuted(11_000, 33, False), tolerance=200),
     Case("permuted-threads-transposed", _permuted(11_000, 100, True), tolerance=200),
     _in_data("no-columns-of-events", _random((5, 4), 9, 0, True), tolerance=1.0),
-    Case("threads", _random((60, 80), 7000, 33), tolerance=50, note="sums of a hundred terms"),
+    Case("threads", _random((60, 80), 7000, 33), tolerance=50),  # sums of a hundred terms
     Case("threads-transposed", _random((60, 80), 11_000, 100, True, rate=0.2), tolerance=50),
     _summed("float16", stored_as("float16", DATA, _random((17, 23), 120, 5, kind="float"))),
     _summed("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 120, 5))),

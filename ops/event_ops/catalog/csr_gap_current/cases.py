@@ -1,5 +1,6 @@
 """Cases of `csr_gap_current`."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,43 +51,23 @@ def _sized(draw: Draw, neurons: int, per_row: int) -> Arguments:
     return (*draw.fixed_degree_csr(shape, per_row), draw.numbers(neurons)), {"shape": shape}
 
 
-_EDGES: dict[str, tuple[int, int]] = {
-    "random": (23, 120),
-    "one-entry": (1, 1),
-    "empty-rows": (40, 12),
-    "no-entries": (5, 0),
-    "no-neurons": (0, 3),
-    "threads": (700, 40_000),
-}
+_case = partial(Case, differentiable=(DATA, V), tolerance=20)  # sums of many terms
 
 CASES = (
-    *(
-        Case(name, _random(neurons, nse), differentiable=(DATA, V), tolerance=20, note="sums of many terms")
-        for name, (neurons, nse) in _EDGES.items()
-    ),
-    *(
-        Case(
-            f"one-weight-{name}",
-            one_weight(_random(*size), of_weight),
-            differentiable=(DATA, V),
-            tolerance=20,
-        )
-        for name, size, of_weight in (
-            ("0d", (23, 120), ()),
-            ("1d", (23, 120), (1,)),
-            ("threads", (700, 40_000), ()),
-        )
-    ),
-    Case("symmetric", _symmetric(64), differentiable=(DATA, V), tolerance=20),
+    _case("random", _random(23, 120)),
+    _case("one-entry", _random(1, 1)),
+    _case("empty-rows", _random(40, 12)),
+    _case("no-entries", _random(5, 0)),
+    _case("no-neurons", _random(0, 3)),
+    _case("threads", _random(700, 40_000)),
+    _case("one-weight-0d", one_weight(_random(23, 120), ())),
+    _case("one-weight-1d", one_weight(_random(23, 120), (1,))),
+    _case("one-weight-threads", one_weight(_random(700, 40_000), ())),
+    _case("symmetric", _symmetric(64)),
     Case("loose-ends", _loose_ends(), tolerance=5),
-    *(
-        benchmark(name, _sized(neurons, per_row), tolerance=20)
-        for name, neurons, per_row in (
-            ("4000-10", 4000, 10),
-            ("100k-100", 100_000, 100),
-            ("1M-10", 10**6, 10),
-        )
-    ),
+    benchmark("4000-10", _sized(4000, 10), 20),
+    benchmark("100k-100", _sized(100_000, 100), 20),
+    benchmark("1M-10", _sized(10**6, 10), 20),
 )
 
 # Three neurons, for calls that are right but for one argument.
