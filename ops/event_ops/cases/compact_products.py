@@ -50,7 +50,7 @@ def _narrow(
 
 @drawn
 def _sized(
-    draw: Draw, size: int, per_row: int, transpose: bool, narrow: bool, rate: float | None = None
+    draw: Draw, size: int, per_row: int, transpose: bool, narrow: bool = False, rate: float | None = None
 ) -> Arguments:
     """Return a product with flags of this rate, or with numbers if there is none."""
     _, indices, indptr = draw.fixed_degree_csr((size, size), per_row)
@@ -117,29 +117,17 @@ _CASES = (
         if by_row or name in ("random", "threads")
     ),
     *both_ways(_linear, "any-words", _any_words),
-    *(
-        _linear(
-            f"narrow{'-parts' * (parts > 1)}{'-by-row' * by_row}{'-transposed' * transpose}",
-            _narrow((17, 23), 120, parts, transpose, by_row),
-        )
-        for parts, by_row in ((1, True), (3, False), (3, True))
-        for transpose in (False, True)
-    ),
+    *both_ways(_linear, "narrow-by-row", partial(_narrow, (17, 23), 120, 1, by_row=True)),
+    *both_ways(_linear, "narrow-parts", partial(_narrow, (17, 23), 120, 3, by_row=False)),
+    *both_ways(_linear, "narrow-parts-by-row", partial(_narrow, (17, 23), 120, 3, by_row=True)),
     *both_ways(_summed, "narrow-threads", lambda turned: _narrow((700, 500), 40_000, 2, turned, True)),
     Case("narrow-no-columns", _narrow((4, 0), 3, 1, False, False)),
     _linear("loose-ends", _loose_ends(), tolerance=5),
-    *(
-        benchmark(
-            f"{name}-{per_row}{'-transposed' * transpose}",
-            _sized(size, per_row, transpose, "narrow" in name),
-            tolerance=200,
-        )
-        for name, size, per_row in (
-            *(("4000", 4000, 80), ("100k", 100_000, 100), ("1M", 1_000_000, 10)),
-            *(("narrow-4000", 4000, 80), ("narrow-100k", 100_000, 100)),
-        )
-        for transpose in (False, True)
-    ),
+    *both_ways(benchmark, "4000-80", partial(_sized, 4000, 80), tolerance=200),
+    *both_ways(benchmark, "100k-100", partial(_sized, 100_000, 100), tolerance=200),
+    *both_ways(benchmark, "1M-10", partial(_sized, 1_000_000, 10), tolerance=200),
+    *both_ways(benchmark, "narrow-4000-80", partial(_sized, 4000, 80, narrow=True), tolerance=200),
+    *both_ways(benchmark, "narrow-100k-100", partial(_sized, 100_000, 100, narrow=True), tolerance=200),
 )
 
 _EVENT_CASES = (

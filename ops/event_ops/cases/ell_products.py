@@ -25,6 +25,7 @@ DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
 
 DATA, X = 0, 2  # x is v or events
+_LARGE = 100_000, 100_000
 
 
 @drawn
@@ -65,65 +66,40 @@ def _poisoned(draw: Draw, transpose: bool, per_row: int = 6) -> Arguments:
 
 # Sums of up to a hundred terms, in any order.
 _summed = partial(Case, tolerance=20)
+_in_data = partial(_summed, differentiable=(DATA,))
+_in_both = partial(_summed, differentiable=(DATA, X))
 
 _CASES = (
-    *(
-        _summed(
-            f"{name}{'-transposed' * transpose}",
-            _random(shape, per_row, transpose),
-            differentiable=(DATA, X),
-        )
-        for name, shape, per_row in (("random", (17, 23), 7), ("threads", (700, 500), 60))
-        for transpose in (False, True)
-    ),
+    *both_ways(_in_both, "random", partial(_random, (17, 23), 7)),
+    *both_ways(_in_both, "threads", partial(_random, (700, 500), 60)),
     *both_ways(Case, "padding", _not_a_number, tolerance=5),
     Case("no-entries", _random((5, 4), 0, False), differentiable=(DATA, X)),
     Case("no-columns", _random((4, 0), 3, False), differentiable=(DATA, X)),
     Case("float16", stored_as("float16", DATA, _random((17, 23), 7, True)), tolerance=20),
     Case("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False)), tolerance=20),
-    *(
-        benchmark(
-            f"{size}-{per_row}{'-transposed' * transpose}",
-            _random((size, size), per_row, transpose, padding=0),
-            tolerance=20,
-        )
-        for size, per_row in ((4000, 80), (20_000, 100), (100_000, 100))
-        for transpose in (False, True)
-    ),
+    *both_ways(benchmark, "4000-80", partial(_random, (4000, 4000), 80, padding=0), tolerance=20),
+    *both_ways(benchmark, "20000-100", partial(_random, (20_000, 20_000), 100, padding=0), tolerance=20),
+    *both_ways(benchmark, "100000-100", partial(_random, _LARGE, 100, padding=0), tolerance=20),
 )
 
 _EVENT_CASES = (
-    *(
-        _summed(name, make, differentiable=(DATA, X) if "float" in name else (DATA,))
-        for name, make in (
-            ("random-float", _random((17, 23), 7, False, "float")),
-            ("random-transposed", _random((17, 23), 7, True, "bool")),
-            ("random-transposed-float-one", _random((17, 23), 7, True, "float", True)),
-            ("one", _random((17, 23), 7, False, "bool", True)),
-            ("no-entries", _random((5, 4), 0, True, "bool")),
-            ("threads", _random((700, 500), 60, False, "bool")),
-            ("threads-transposed", _random((1100, 300), 1000, True, "bool", rate=0.05)),
-        )
-    ),
+    _in_both("random-float", _random((17, 23), 7, False, "float")),
+    _in_data("random-transposed", _random((17, 23), 7, True, "bool")),
+    _in_both("random-transposed-float-one", _random((17, 23), 7, True, "float", True)),
+    _in_data("one", _random((17, 23), 7, False, "bool", True)),
+    _in_data("no-entries", _random((5, 4), 0, True, "bool")),
+    _in_data("threads", _random((700, 500), 60, False, "bool")),
+    _in_data("threads-transposed", _random((1100, 300), 1000, True, "bool", rate=0.05)),
     # What is inactive adds exactly 0, whatever the weight.
     *both_ways(Case, "poisoned", _poisoned, tolerance=5),
     _summed("poisoned-long-rows", _poisoned(False, 30)),
     _summed("float16", stored_as("float16", DATA, _random((17, 23), 7, True, "bool"))),
     _summed("bfloat16", stored_as("bfloat16", DATA, _random((17, 23), 7, False, "float"))),
     _summed("bfloat16-one", stored_as("bfloat16", DATA, _random((17, 23), 7, True, "bool", True))),
-    *(
-        benchmark(
-            f"{size}-{per_row}-{rate:.2%}{'-gathered' * (not transpose)}",
-            _random((size, size), per_row, transpose, "bool", rate=rate, padding=0),
-            tolerance=20,
-        )
-        for size, per_row, rate, transpose in (
-            (4000, 80, 0.01, True),
-            (4000, 80, 0.01, False),
-            (100_000, 100, 0.001, True),
-            (100_000, 100, 0.01, True),
-        )
-    ),
+    benchmark("4000-80-1.00%", _random((4000, 4000), 80, True, "bool", rate=0.01, padding=0), 20),
+    benchmark("4000-80-1.00%-gathered", _random((4000, 4000), 80, False, "bool", rate=0.01, padding=0), 20),
+    benchmark("100000-100-0.10%", _random(_LARGE, 100, True, "bool", rate=0.001, padding=0), 20),
+    benchmark("100000-100-1.00%", _random(_LARGE, 100, True, "bool", rate=0.01, padding=0), 20),
 )
 
 

@@ -116,17 +116,10 @@ CASES = (
     Case("no-rows", _random((0, 4), 2, 2, parts=2)),
     Case("no-columns", _random((4, 0), 4, 2, parts=2)),
     Case("threads", _threads(), tolerance=200),
-    *(
-        benchmark(
-            f"{'narrow-' * narrow}{n}-{k}-{rate:.2%}-{parts}-parts",
-            _sized(n, k, rate, parts, narrow),
-            tolerance=200,
-        )
-        for n, k, rate, parts, narrow in (
-            *((4000, 80, 0.01, 1, False), (100_000, 100, 0.001, 1, False), (100_000, 100, 0.001, 2, False)),
-            (100_000, 100, 0.001, 2, True),
-        )
-    ),
+    benchmark("4000-80-1.00%-1-parts", _sized(4000, 80, 0.01, 1, False), 200),
+    benchmark("100000-100-0.10%-1-parts", _sized(100_000, 100, 0.001, 1, False), 200),
+    benchmark("100000-100-0.10%-2-parts", _sized(100_000, 100, 0.001, 2, False), 200),
+    benchmark("narrow-100000-100-0.10%-2-parts", _sized(100_000, 100, 0.001, 2, True), 200),
 )
 
 _INDPTR = np.array([[0, 1, 3, 3, 3, 3, 3]], np.int32)

@@ -30,40 +30,22 @@ def _out_of_range(draw: Draw, transpose: bool) -> Arguments:
 
 _linear = partial(Case, differentiable=(DATA, B), tolerance=20)
 _random = partial(random_product, (17, 23), 120, row=(5,))
+_many = partial(random_product, (60, 80), 40_000, row=(5,))
+_timed = partial(benchmark, tolerance=20)
 
 CASES = (
     *both_ways(_linear, "random", _random),
     *both_ways(Case, "out-of-range", _out_of_range, tolerance=5),
     _linear("no-columns-of-B", random_product((5, 4), 9, row=(0,)), tolerance=1.0),
     *both_ways(Case, "threads", partial(random_product, (60, 80), 7000, row=(36,)), tolerance=50),
-    *(
-        _linear(
-            f"one-weight-{name}{'-transposed' * transpose}",
-            one_weight(random_product(shape, nse, transpose, (5,)), of_weight),
-            tolerance=50,
-        )
-        for name, shape, nse, of_weight in (
-            ("0d", (17, 23), 120, ()),
-            ("1d", (17, 23), 120, (1,)),
-            ("threads", (60, 80), 40_000, ()),
-        )
-        for transpose in (False, True)
-    ),
+    *both_ways(_linear, "one-weight-0d", lambda turned: one_weight(_random(turned)), tolerance=50),
+    *both_ways(_linear, "one-weight-1d", lambda turned: one_weight(_random(turned), (1,)), tolerance=50),
+    *both_ways(_linear, "one-weight-threads", lambda turned: one_weight(_many(turned)), tolerance=50),
     Case("float16", stored_as("float16", DATA, _random()), tolerance=20),
     *both_ways(Case, "bfloat16", lambda turned: stored_as("bfloat16", DATA, _random(turned)), tolerance=20),
-    *(
-        benchmark(
-            f"{name}-n{n}{'-transposed' * transpose}",
-            sized_product(shape, per_row, transpose, (n,)),
-            tolerance=20,
-        )
-        for name, shape, per_row, n in (
-            ("1000x2000-5%", (1000, 2000), 100, 16),
-            ("10k-100", (10_000, 10_000), 100, 32),
-            ("100k-100", (100_000, 100_000), 100, 32),
-        )
-        for transpose in (False, True)
-    ),
+    *both_ways(_timed, "1000x2000-5%-n16", partial(sized_product, (1000, 2000), 100, row=(16,))),
+    *both_ways(_timed, "10k-100-n32", partial(sized_product, (10_000, 10_000), 100, row=(32,))),
+    *both_ways(_timed, "100k-100-n32", partial(sized_product, (100_000, 100_000), 100, row=(32,))),
 )
 
 _wrong = changes_to(MATRIX_2_4 | {"B": np.ones((4, 5), np.float32)}, shape=(2, 4))
