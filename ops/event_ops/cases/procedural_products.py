@@ -1,7 +1,7 @@
 """Cases of products with a generated matrix."""
 
 import math
-from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from event_ops.cases import (
     Rounding,
     Wrong,
     benchmark,
+    both_ways,
     changes_to,
 )
 from event_ops.cases.bench import Bench, Call, Outs
-from event_ops.cases.draw import Draw, Make, Shape, drawn
+from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.operations import each_term, generated_product
 
 DTYPES = ("float32", "float64")
@@ -46,19 +47,12 @@ def generated(
     return (weight, np.uint32(77 if events else seed), x), static
 
 
-def _numbers(name: str) -> tuple[int, ...]:
-    return (WEIGHT, OPERAND) if name in ("normal", "uniform-transposed") else ()
-
-
-def _events(name: str) -> tuple[int, ...]:
-    return (WEIGHT, OPERAND) if "float" in name else (WEIGHT,)
-
-
-def _summed(inputs: Mapping[str, Make], differentiable: Callable[[str], tuple[int, ...]]) -> tuple[Case, ...]:
-    """Return a case for each of the inputs, sums of up to 200 terms; `differentiable` takes its name."""
-    return tuple(
-        Case(name, make, differentiable=differentiable(name), tolerance=20) for name, make in inputs.items()
-    )
+# Sums of up to two hundred terms.
+_summed = partial(Case, tolerance=20)
+_in_weight = partial(_summed, differentiable=(WEIGHT,))
+_in_both = partial(_summed, differentiable=(WEIGHT, OPERAND))
+_timed = partial(benchmark, tolerance=50)
+_sent = partial(generated, distribution="constant", transpose=True, events="bool")
 
 
 def _wrong_numbers(operand: str, n: int | None = None) -> tuple[InvalidCall, ...]:
@@ -130,27 +124,16 @@ def _of_events(call: Call, outs: Outs) -> int:
 procedural_matvec = OperatorCases(
     DTYPES,
     (
-        *_summed(
-            {
-                "normal": generated((17, 23), 0.2, "normal"),
-                "uniform-transposed": generated((17, 23), 0.2, "uniform", True),
-                "sparse-transposed": generated((3, 9000), 1e-4, "constant", True, seed=2**32 - 1),
-                "full": generated((6, 7), 1.0, "constant"),
-                "no-columns": generated((4, 0), 0.5, "normal"),
-                "threads": generated((60, 1000), 0.15, "constant"),
-                "threads-transposed": generated((1000, 60), 0.15, "constant", True),
-            },
-            _numbers,
-        ),
-        *(
-            benchmark(
-                f"{size}-{per_row}{'-transposed' * transpose}",
-                generated((size, size), per_row / size, "constant", transpose),
-                tolerance=50,
-            )
-            for size, per_row in ((1000, 50), (4000, 80), (20_000, 100))
-            for transpose in (False, True)
-        ),
+        _in_both("normal", generated((17, 23), 0.2, "normal")),
+        _in_both("uniform-transposed", generated((17, 23), 0.2, "uniform", True)),
+        _summed("sparse-transposed", generated((3, 9000), 1e-4, "constant", True, seed=2**32 - 1)),
+        _summed("full", generated((6, 7), 1.0, "constant")),
+        _summed("no-columns", generated((4, 0), 0.5, "normal")),
+        _summed("threads", generated((60, 1000), 0.15, "constant")),
+        _summed("threads-transposed", generated((1000, 60), 0.15, "constant", True)),
+        *both_ways(_timed, "1000-50", partial(generated, (1000, 1000), 0.05, "constant")),
+        *both_ways(_timed, "4000-80", partial(generated, (4000, 4000), 0.02, "constant")),
+        *both_ways(_timed, "20000-100", partial(generated, (20_000, 20_000), 0.005, "constant")),
     ),
     _wrong_numbers("v"),
     ROUNDING,
@@ -159,29 +142,18 @@ procedural_matvec = OperatorCases(
 procedural_matmat = OperatorCases(
     DTYPES,
     (
-        *_summed(
-            {
-                "normal": generated((17, 23), 0.2, "normal", n=5),
-                "uniform-transposed": generated((17, 23), 0.2, "uniform", True, n=3),
-                "sparse-transposed": generated((3, 9000), 1e-4, "constant", True, n=2, seed=2**32 - 1),
-                "wide-transposed": generated((17, 23), 0.2, "normal", True, n=40),
-                "full-wide": generated((6, 7), 1.0, "constant", n=35),
-                "no-columns": generated((4, 0), 0.5, "normal", n=3),
-                "no-vectors": generated((4, 5), 0.5, "normal", True, n=0),
-                "threads": generated((60, 1000), 0.15, "constant", n=3),
-                "threads-transposed": generated((1000, 60), 0.15, "constant", True, n=3),
-            },
-            _numbers,
-        ),
-        *(
-            benchmark(
-                f"{size}-{per_row}-n{n}{'-transposed' * transpose}",
-                generated((size, size), per_row / size, "constant", transpose, n=n),
-                tolerance=50,
-            )
-            for size, per_row, n in ((1000, 50, 16), (4000, 80, 16), (20_000, 100, 32))
-            for transpose in (False, True)
-        ),
+        _in_both("normal", generated((17, 23), 0.2, "normal", n=5)),
+        _in_both("uniform-transposed", generated((17, 23), 0.2, "uniform", True, n=3)),
+        _summed("sparse-transposed", generated((3, 9000), 1e-4, "constant", True, n=2, seed=2**32 - 1)),
+        _summed("wide-transposed", generated((17, 23), 0.2, "normal", True, n=40)),
+        _summed("full-wide", generated((6, 7), 1.0, "constant", n=35)),
+        _summed("no-columns", generated((4, 0), 0.5, "normal", n=3)),
+        _summed("no-vectors", generated((4, 5), 0.5, "normal", True, n=0)),
+        _summed("threads", generated((60, 1000), 0.15, "constant", n=3)),
+        _summed("threads-transposed", generated((1000, 60), 0.15, "constant", True, n=3)),
+        *both_ways(_timed, "1000-50-n16", partial(generated, (1000, 1000), 0.05, "constant", n=16)),
+        *both_ways(_timed, "4000-80-n16", partial(generated, (4000, 4000), 0.02, "constant", n=16)),
+        *both_ways(_timed, "20000-100-n32", partial(generated, (20_000, 20_000), 0.005, "constant", n=32)),
     ),
     _wrong_numbers("B", 3),
     ROUNDING,
@@ -190,25 +162,15 @@ procedural_matmat = OperatorCases(
 procedural_event_matvec = OperatorCases(
     DTYPES,
     (
-        *_summed(
-            {
-                "random-float": generated((17, 23), 0.2, "uniform", events="float"),
-                "constant-transposed": generated((17, 23), 0.2, "constant", True, events="bool"),
-                "normal-float-transposed": generated((17, 23), 0.2, "normal", True, events="float"),
-                "no-rows": generated((0, 4), 0.5, "constant", True, events="bool"),
-                "threads": generated((60, 1000), 0.15, "constant", events="bool"),
-                "threads-transposed": generated((1000, 60), 0.15, "constant", True, events="bool", rate=0.9),
-            },
-            _events,
-        ),
-        *(
-            benchmark(
-                f"{size}-{per_row}-{rate:.2%}",
-                generated((size, size), per_row / size, "constant", True, events="bool", rate=rate),
-                tolerance=20,
-            )
-            for size, per_row, rate in ((4000, 80, 0.01), (100_000, 100, 0.001), (100_000, 100, 0.01))
-        ),
+        _in_both("random-float", generated((17, 23), 0.2, "uniform", events="float")),
+        _in_weight("constant-transposed", generated((17, 23), 0.2, "constant", True, events="bool")),
+        _in_both("normal-float-transposed", generated((17, 23), 0.2, "normal", True, events="float")),
+        _in_weight("no-rows", generated((0, 4), 0.5, "constant", True, events="bool")),
+        _in_weight("threads", generated((60, 1000), 0.15, "constant", events="bool")),
+        _in_weight("threads-transposed", _sent((1000, 60), 0.15, rate=0.9)),
+        benchmark("4000-80-1.00%", _sent((4000, 4000), 0.02, rate=0.01), 20),
+        benchmark("100000-100-0.10%", _sent((100_000, 100_000), 0.001, rate=0.001), 20),
+        benchmark("100000-100-1.00%", _sent((100_000, 100_000), 0.001, rate=0.01), 20),
     ),
     _wrong_events(),
     ROUNDING,
@@ -217,21 +179,14 @@ procedural_event_matvec = OperatorCases(
 procedural_event_matmat = OperatorCases(
     DTYPES,
     (
-        *_summed(
-            {
-                "random-float": generated((17, 23), 0.2, "uniform", n=5, events="float"),
-                "constant-transposed": generated((17, 23), 0.2, "constant", True, n=3, events="bool"),
-                "normal-float-transposed": generated((17, 23), 0.2, "normal", True, n=35, events="float"),
-                "wide": generated((6, 40), 0.3, "constant", n=40, events="bool"),
-                "no-rows": generated((0, 4), 0.5, "constant", True, n=3, events="bool"),
-                "no-vectors": generated((5, 4), 0.5, "constant", n=0, events="bool"),
-                "threads": generated((60, 1000), 0.15, "constant", n=3, events="bool"),
-                "threads-transposed": generated(
-                    (1000, 60), 0.15, "constant", True, n=3, events="bool", rate=0.9
-                ),
-            },
-            _events,
-        ),
+        _in_both("random-float", generated((17, 23), 0.2, "uniform", n=5, events="float")),
+        _in_weight("constant-transposed", generated((17, 23), 0.2, "constant", True, n=3, events="bool")),
+        _in_both("normal-float-transposed", generated((17, 23), 0.2, "normal", True, n=35, events="float")),
+        _in_weight("wide", generated((6, 40), 0.3, "constant", n=40, events="bool")),
+        _in_weight("no-rows", generated((0, 4), 0.5, "constant", True, n=3, events="bool")),
+        _in_weight("no-vectors", generated((5, 4), 0.5, "constant", n=0, events="bool")),
+        _in_weight("threads", generated((60, 1000), 0.15, "constant", n=3, events="bool")),
+        _in_weight("threads-transposed", _sent((1000, 60), 0.15, n=3, rate=0.9)),
         *(
             benchmark(
                 f"{size}-{per_row}-n{n}-{rate:.2%}{'-transposed' * transpose}",

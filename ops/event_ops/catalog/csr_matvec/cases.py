@@ -32,45 +32,25 @@ def _loose_ends(draw: Draw) -> Arguments:
     return (data, indices, indptr, draw.numbers(5)), {"shape": (3, 5)}
 
 
-_SHAPES: dict[str, tuple[tuple[int, int], int]] = {
-    "random": ((17, 23), 120),
-    "one-entry": ((1, 1), 1),
-    "empty-rows": ((40, 9), 12),
-    "no-entries": ((5, 4), 0),
-    "no-rows": ((0, 4), 3),
-    "no-columns": ((4, 0), 3),
-    "wide": ((2, 300), 90),
-    "threads": ((700, 500), 40_000),
-}
-
-_SIZES: dict[str, tuple[tuple[int, int], int]] = {
-    "1000x2000-5%": ((1000, 2000), 100),
-    "100k-100": ((100_000, 100_000), 100),
-    "1M-10": ((1_000_000, 1_000_000), 10),
-}
-
+_few, _none, _many = (
+    partial(random_product, shape, nse) for shape, nse in (((17, 23), 120), ((5, 4), 0), ((700, 500), 40_000))
+)
 # Sums of up to a hundred terms, in any order.
 _linear = partial(Case, differentiable=(DATA, V), tolerance=20)
 
 CASES = (
-    *(
-        _linear(f"{name}{'-transposed' * transpose}", random_product(shape, nse, transpose))
-        for name, (shape, nse) in _SHAPES.items()
-        for transpose in (False, True)
-    ),
-    *(
-        _linear(
-            f"one-weight-{name}{'-transposed' * transpose}",
-            one_weight(random_product(shape, nse, transpose), of_weight),
-        )
-        for name, shape, nse, of_weight in (
-            ("0d", (17, 23), 120, ()),
-            ("1d", (17, 23), 120, (1,)),
-            ("no-entries", (5, 4), 0, ()),
-            ("threads", (700, 500), 40_000, ()),
-        )
-        for transpose in (False, True)
-    ),
+    *both_ways(_linear, "random", _few),
+    *both_ways(_linear, "one-entry", partial(random_product, (1, 1), 1)),
+    *both_ways(_linear, "empty-rows", partial(random_product, (40, 9), 12)),
+    *both_ways(_linear, "no-entries", _none),
+    *both_ways(_linear, "no-rows", partial(random_product, (0, 4), 3)),
+    *both_ways(_linear, "no-columns", partial(random_product, (4, 0), 3)),
+    *both_ways(_linear, "wide", partial(random_product, (2, 300), 90)),
+    *both_ways(_linear, "threads", _many),
+    *both_ways(_linear, "one-weight-0d", lambda turned: one_weight(_few(turned))),
+    *both_ways(_linear, "one-weight-1d", lambda turned: one_weight(_few(turned), (1,))),
+    *both_ways(_linear, "one-weight-no-entries", lambda turned: one_weight(_none(turned))),
+    *both_ways(_linear, "one-weight-threads", lambda turned: one_weight(_many(turned))),
     _linear("loose-ends", _loose_ends(), tolerance=5),
     *both_ways(
         _linear, "out-of-range", lambda turned: out_of_range(random_product((6, 7), 30, turned)), tolerance=5
@@ -80,19 +60,15 @@ CASES = (
         Case(f"{half}-{name}", stored_as(half, DATA, make), tolerance=20)
         for half in HALVES
         for name, make in (
-            ("random", random_product((17, 23), 120)),
-            ("random-transposed", random_product((17, 23), 120, True)),
-            ("one-weight", one_weight(random_product((17, 23), 120))),
-            ("threads", random_product((700, 500), 40_000)),
+            ("random", _few()),
+            ("random-transposed", _few(True)),
+            ("one-weight", one_weight(_few())),
+            ("threads", _many()),
         )
     ),
-    *(
-        benchmark(
-            f"{name}{'-transposed' * transpose}", sized_product(shape, per_row, transpose), tolerance=20
-        )
-        for name, (shape, per_row) in _SIZES.items()
-        for transpose in (False, True)
-    ),
+    *both_ways(benchmark, "1000x2000-5%", partial(sized_product, (1000, 2000), 100), tolerance=20),
+    *both_ways(benchmark, "100k-100", partial(sized_product, (100_000, 100_000), 100), tolerance=20),
+    *both_ways(benchmark, "1M-10", partial(sized_product, (1_000_000, 1_000_000), 10), tolerance=20),
 )
 
 _wrong = changes_to(MATRIX_2_4 | {"v": np.ones(4, np.float32)}, shape=(2, 4))
