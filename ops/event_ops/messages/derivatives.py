@@ -85,18 +85,13 @@ def cotangents(cts: Any, *args: Any, outs: Any, backend: Any, of: Pass, **_: Any
         wanted = tuple(i for i in linear if along[of.message.places[i]] is turned)
         if not wanted:
             continue
-        results = [_result_of(of, i) for i in wanted]
+        at_entries = {i for i in wanted if of.message.places[i] == ENTRY}
+        results = [Result(ENTRY, of.axes[i]) if i in at_entries else Result(ROW, of.full) for i in wanted]
         how = {"structure": structure, "backend": backend, "dtype": outs[0].dtype, "transposed": turned}
         cts_of_pass = visit.run(("cotangents", fixed, wanted), back_to(wanted), results, "sum", **how)
         for i, ct in zip(wanted, cts_of_pass, strict=True):
             ct_of[i] = _summed(of, i, ct)
     return [None] * sum(of.structure) + ct_of
-
-
-def _result_of(of: Pass, i: int) -> Result:
-    """Return where the cotangent of input i goes."""
-    is_entry = of.message.places[i] == ENTRY
-    return Result(ENTRY, of.axes[i]) if is_entry else Result(ROW, of.full)
 
 
 def _summed(of: Pass, i: int, ct: jax.Array) -> jax.Array:

@@ -162,8 +162,11 @@ def gsddmm(
             "reduce is 'sum', and messages have no features; expected an axis to sum over, or reduce=None"
         )
     axes = operands.summed if reduce else (True,) * len(operands.sizes)
+    of_edge = operands.message
+    if edges.transposed:  # rows are columns of the matrix as it is stored
+        of_edge = replace(of_edge, places=tuple(SWAPPED[x] for x in of_edge.places))
     of = Pass(
-        _read_as_stored(operands.message, edges.transposed),
+        of_edge,
         operands.axes,
         (Result(ENTRY, axes),),
         operands.sizes,
@@ -175,11 +178,6 @@ def gsddmm(
     (z,) = call(of, edges.rows + edges.columns, operands.arrays, backend, dtype)
     features = operands.features[:-1] if reduce else operands.features
     return z.reshape(*edges.grid, *features).astype(operands.dtype)
-
-
-def _read_as_stored(message: Traced, transposed: bool) -> Traced:
-    """Return a message for the matrix as it is stored, whose rows are columns of the transposed one."""
-    return replace(message, places=tuple(SWAPPED[x] for x in message.places)) if transposed else message
 
 
 def _check_choice(name: str, value: Any, expected: Sequence[Any]) -> None:

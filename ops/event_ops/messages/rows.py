@@ -118,11 +118,7 @@ class _Lines:
         if self.of.reduce not in ("max", "min"):
             return self.every(stores) if stores else []
         none = self.every([f"{self.sum_of(k)} = np.{self.dtype}(0)" for k in self.rows])
-        return ["if not found:", *_indent(none, 1), *self.every(stores)]
-
-
-def _indent(lines: Sequence[str], by: int) -> list[str]:
-    return [f"{'    ' * by}{line}" for line in lines]
+        return ["if not found:", *(f"    {line}" for line in none), *self.every(stores)]
 
 
 def _located(of: Pass, count: int) -> list[str]:

@@ -44,7 +44,7 @@ def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:
     number = {"sum": "0", "mul": "1"}.get(of.reduce, "0")
     start = [f"t{k} = {_number(target, dtype, number)}" for k in results]
     if place == ROW:
-        adds = [_assigned(of, target, dtype, k, f"r{k}") for k in results]
+        adds = [f"t{k} = {combined(of, target, dtype, f't{k}', f'r{k}')}" for k in results]
         if of.reduce in ("max", "min"):  # the first message begins
             # No infinity to begin with, so that a row of infinities is told from one without entries.
             first = [f"t{k} = r{k} if found == {index}(0) else t{k}" for k in results]
@@ -62,10 +62,6 @@ def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:
 def _number(target: Target, dtype: str, number: str) -> str:
     # Warp has loops change what a function returned, not what is a constant.
     return f"y0.dtype({number})" if target.module == "wp" else f"np.{dtype}({number})"
-
-
-def _assigned(of: Pass, target: Target, dtype: str, k: int, value: str) -> str:
-    return f"t{k} = {combined(of, target, dtype, f't{k}', value)}"
 
 
 def _entries(of: Pass, body: Sequence[str], index: str) -> list[str]:

@@ -146,8 +146,9 @@ class Passes:
         made = pass_.made
         reads = [name for name in pass_.read if name not in made]
         loads = [f"{name} = {self.loads[name]}" for name in reads if name in self.loads]
+        flags = {name for name in reads if self.same.get(name, name) in self.flags}
         loads += [
-            f"{name} = {self._row(name)}{' != 0' * self._is_flag(name)}" for name in reads if self._row(name)
+            f"{name} = {self._row(name)}{' != 0' * (name in flags)}" for name in reads if self._row(name)
         ]
         stores = [(self._row(name), name) for name in made if self._row(name)]
         stores += [(self._row(y) or y, x) for y, x in pass_.stores]
@@ -165,9 +166,6 @@ class Passes:
             return self.outputs[name]
         kind, place = self.rows.get(name, ("", 0))
         return kind and f"rows_{kind}[np.uintp({place * self.neurons}) + q]"
-
-    def _is_flag(self, name: str) -> bool:
-        return self.same.get(name, name) in self.flags
 
 
 def _each(passes: Sequence[_Pass | _Turns]) -> Iterator[_Pass]:

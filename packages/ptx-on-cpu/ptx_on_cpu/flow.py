@@ -115,7 +115,7 @@ class Flow:
     def live_after(self, pc: int) -> list[str]:
         """Return the registers whose values may be read after instruction `pc`."""
         block = bisect.bisect_right(self.starts, pc) - 1
-        live = self._union(self.successors[block])
+        live = functools.reduce(int.__or__, (self._live_in[x] for x in self.successors[block]), 0)
         for at in reversed(range(pc + 1, self.blocks[block].stop)):
             live = self._reads[at] | (live & ~self._writes[at])
         return self._names(live)
@@ -126,9 +126,6 @@ class Flow:
 
     def _names(self, live: int) -> list[str]:
         return [name for i, name in enumerate(self.function.registers) if live >> i & 1]
-
-    def _union(self, blocks: Iterable[int]) -> int:
-        return functools.reduce(int.__or__, (self._live_in[block] for block in blocks), 0)
 
     @functools.cached_property
     def _order(self) -> dict[str, int]:

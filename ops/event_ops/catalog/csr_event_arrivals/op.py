@@ -98,18 +98,15 @@ def csr_event_arrivals(
     check_dtype("data", data, FLOAT_WEIGHTS)
     slot = checked_slot_of(history, data, shape[0], slot, encoding)
     check_flat(indices=indices, indptr=indptr)
-    _check_rows(indptr, shape[0], history.shape[0])
+    rows, slots = shape[0], history.shape[0]
+    why = f"rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
+    check_shape("indptr", indptr, (rows * slots + 1,), why=why)
     check_weight_count(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), summed_in(data))
     history = readable(history, encoding, outs.dtype)
     static = {"shape": shape, "deterministic": bool(deterministic)}
     first = initial_sums(initial, outs, "data", data)
     return kernel(history, data, indices, indptr, slot, first, outs=outs, backend=backend, **static)
-
-
-def _check_rows(indptr: jax.Array, rows: int, slots: int) -> None:
-    why = f"rows * slots + 1 for {rows} rows and {slots} slots: row i * slots + d has the delay d"
-    check_shape("indptr", indptr, (rows * slots + 1,), why=why)
 
 
 def _formula(

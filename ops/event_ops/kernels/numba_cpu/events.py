@@ -109,11 +109,6 @@ def values_of(events: Any, y: Any) -> Any:
     return lambda events, y: events
 
 
-def have_values(events: Any) -> bool:
-    """Return whether an array of events, or its type, has numbers or counts: no flags, ids or bits."""
-    return str(dtype_of(events)) not in ("bool", "int32", "uint32")
-
-
 class Recent(NamedTuple):
     """A history in which `active_value` looks up the event of row i * slots + d: of neuron i, d steps ago."""
 
@@ -124,7 +119,8 @@ class Recent(NamedTuple):
 @by_type
 def active_value(events: Any, i: Any) -> Any:
     """Return the value of the active event i of an array or a `Recent`, or True where events have none."""
-    if not have_values(events[0] if is_tuple(events) else events):
+    kind = dtype_of(events[0] if is_tuple(events) else events)
+    if str(kind) in ("bool", "int32", "uint32"):  # flags, ids and bits
         return lambda events, i: True
     return _value_of_row if is_tuple(events) else (lambda events, i: events[i])
 

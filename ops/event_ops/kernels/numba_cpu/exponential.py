@@ -12,11 +12,6 @@ from event_ops.kernels.numba_cpu.jit import CONTRACT, by_type, dtype_of, njit
 _LN2_TAIL: Final = 2.3190468138462996e-17  # ln(2) - math.log(2)
 
 
-def _round_to(dtype: Any) -> Any:
-    """Return a number whose sum with another one has the nearest integer of that in its lowest bits."""
-    return dtype(1.5 * 2 ** np.finfo(dtype).nmant)
-
-
 def _highest(dtype: Any) -> Any:
     """Return the largest number whose exponential is finite."""
     info = np.finfo(dtype)
@@ -36,7 +31,8 @@ def _functions_of(
     is not; near 0 it is x, which -0.0 and numbers whose halves would be 0 need. Of ln(2), the first
     `exact_bits` have exact products with every k.
     """
-    info, shift = np.finfo(dtype), _round_to(dtype)
+    info = np.finfo(dtype)
+    shift = dtype(1.5 * 2**info.nmant)  # a sum with it has the nearest integer in its lowest bits
     high = round(math.log(2) * 2**exact_bits) / 2**exact_bits
     low, high, per_ln2 = dtype(math.log(2) - high + _LN2_TAIL), dtype(high), dtype(1 / math.log(2))
     lowest, highest = dtype(math.log(info.tiny)), _highest(dtype)

@@ -82,8 +82,8 @@ class Walk:
             yield struct.pack("dd", complex(value).real, complex(value).imag)
         elif isinstance(value, bytes):
             yield value
-        elif isinstance(value, np.ndarray) and _is_read_in_place(value):
-            yield self._identity(value)
+        elif isinstance(value, np.ndarray) and not (value.nbytes <= _COPIED_BYTES and value.flags.forc):
+            yield self._identity(value)  # a kernel reads it in place
         elif isinstance(value, (np.ndarray, np.generic)):
             yield from (str(value.dtype), str(value.shape), value.tobytes())
         elif isinstance(value, np.dtype):
@@ -221,11 +221,6 @@ def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Finger
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return fingerprint((code.co_name, code.co_code, exception_table, counts, names, code.co_consts))
-
-
-def _is_read_in_place(array: np.ndarray[Any, Any]) -> bool:
-    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
-    return array.nbytes > _COPIED_BYTES or not contiguous
 
 
 def _is_numba_type(value: object) -> bool:

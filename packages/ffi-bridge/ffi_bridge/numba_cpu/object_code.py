@@ -195,10 +195,7 @@ def _overloads_of_others() -> list[object]:
     return [
         (str(key), function)
         for key, function in declared
-        if function and not _is_numbas(function) and (is_library_name(key) or not callable(key))
+        # Functions that Numba compiles from text belong to no module.
+        if function and (function.__module__ or "numba").partition(".")[0] != "numba"
+        if is_library_name(key) or not callable(key)
     ]
-
-
-def _is_numbas(function: Any) -> bool:
-    # Functions that Numba compiles from text belong to no module.
-    return (function.__module__ or "numba").partition(".")[0] == "numba"

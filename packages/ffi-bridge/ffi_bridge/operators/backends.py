@@ -90,7 +90,8 @@ class Backend:
         """
         toolchain = _TOOLCHAINS.get(self.name)
         if toolchain is not None:
-            absent = [module for module in toolchain.modules if not _installed(module)]
+            # A loaded module may lack the specification that find_spec insists on.
+            absent = [x for x in toolchain.modules if not (sys.modules.get(x) or importlib.util.find_spec(x))]
             if absent:
                 return _not_installed(absent[0])
             if toolchain.cuda_only and device == "rocm":
@@ -133,11 +134,6 @@ def listing(backends: Backends) -> str:
     """Return the registered backends as text: "cpu: numba_cpu, reference; gpu: reference"."""
     sections = [f"{platform}: {', '.join(names)}" for platform, names in backends.items() if names]
     return "; ".join(sections) or "none"
-
-
-def _installed(module: str) -> bool:
-    # A loaded module may lack the specification that find_spec insists on.
-    return bool(sys.modules.get(module)) or importlib.util.find_spec(module) is not None
 
 
 def _not_installed(module: str) -> str:

@@ -62,11 +62,13 @@ class Translation(Operands):
         for block, pcs in enumerate(self.flow.blocks):
             self.text.label(f"b{block}")
             self._block = block
-            self._count_block(pcs.start)
+            if self.options.counted:
+                place = f"i64 {self.moment()}, i32 {pcs.start}"
+                self.text.do(f"call void @executed(ptr %block, ptr %thread, {place})")
             for self.pc in pcs:
                 self._instruction(self.function.body[self.pc])
             if not self.text.has_ended:
-                self._fall()
+                self._go(self._block + 1)
         if not self.flow.blocks:
             self.text.label("b0")
             self.end()
@@ -198,10 +200,6 @@ class Translation(Operands):
         if each.guard:
             self.text.lines.append(f"stay{self.pc}:")
 
-    def _fall(self) -> None:
-        """Go from a block into the next one, or to the end."""
-        self._go(self._block + 1)
-
     def _if(self, guard: str, yes: str, no: str) -> None:
         self.text.do(f"br i1 {self.get(guard, _GUARD)}, label %{yes}, label %{no}")
 
@@ -267,11 +265,6 @@ class Translation(Operands):
         return self._in_frame(self._first_slot + _SLOT * self._slots.setdefault(name, len(self._slots)))
 
     # -- Counting
-
-    def _count_block(self, start: int) -> None:
-        """Note that a basic block is executed."""
-        if self.options.counted:
-            self.text.do(f"call void @executed(ptr %block, ptr %thread, i64 {self.moment()}, i32 {start})")
 
     def _count_turn(self, target: int, is_backward: bool) -> None:
         """Count the turns of the loop that an edge enters or goes round."""
