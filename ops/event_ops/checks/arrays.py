@@ -42,12 +42,17 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
     return array
 
 
-def check_countable(count: int, kind: str) -> None:
+def counter(count: Any) -> Any:
+    """Return the dtype of integers that count to `count`: int32, or int64 where that cannot."""
+    return np.int64 if reaches(count, 1 << 31) else np.int32
+
+
+def check_countable(count: Any, kind: str) -> None:
     """Raise ValueError if the widest integers that are enabled cannot count to `count`."""
     # int32 unless JAX has 64-bit types enabled, whatever dtype an array of counts is asked for.
-    counter = jax.dtypes.canonicalize_dtype(np.int64)
-    if count > np.iinfo(counter).max:
-        raise ValueError(f"there are {count} {kind}, more than {counter} can count; {ENABLE_X64}")
+    widest = jax.dtypes.canonicalize_dtype(np.int64)
+    if reaches(count, np.iinfo(widest).max + 1):
+        raise ValueError(f"there are {count} {kind}, more than {widest} can count; {ENABLE_X64}")
 
 
 def check_dtype(name: str, x: jax.Array, allowed: Sequence[str], *, otherwise: str = "") -> None:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_countable, check_factor_dtype, check_shape, is_known, reaches
+from event_ops.checks.arrays import check_countable, check_factor_dtype, check_shape, counter, is_known
 from event_ops.checks.inputs import as_input, filled, in_dtype
 
 MODES = ("drop", "clip", "error")
@@ -49,10 +49,10 @@ def places(indices: jax.Array, size: int, mode: str, *, from_end: bool = False) 
     bits, and so would take some that are out of range for others.
     """
     limits = np.iinfo(indices.dtype)
-    if reaches(size, np.iinfo(np.int32).max + 1):
-        check_countable(size, "elements along an axis")
+    check_countable(size, "elements along an axis")
+    # One beyond either end, so that what is outside stays outside when it is cut down.
     low, high = max(-size - 1, limits.min), min(size, limits.max)
-    near = jnp.clip(indices, low, high).astype(jnp.int32 if size <= np.iinfo(np.int32).max else jnp.int64)
+    near = jnp.clip(indices, low, high).astype(counter(size))
     if from_end:
         near = jnp.where(near < 0, near + size, near)
     return jnp.clip(near, 0, size - 1) if mode == "clip" else jnp.where(near < 0, size, near)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import check_dtype, check_shape
+from event_ops.checks.arrays import check_countable, check_dtype, check_shape, counter
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.inputs import as_input
 from event_ops.checks.values import check_values
@@ -53,13 +53,8 @@ def arrival_slots(delays: jax.Array, slot: jax.Array, slots: int) -> jax.Array:
 def arrival_places(indices: Any, delays: Any, slot: Any, buffer: Any) -> jax.Array:
     """Return where in the flat buffer each entry adds, or the size of the buffer if it adds nothing."""
     (slots, columns), size = buffer.shape, buffer.size
-    wide = size > np.iinfo(np.int32).max
-    if wide and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
-        raise ValueError(
-            f"buffer has {size} elements, more than int32 can count; numbering them needs "
-            "64-bit integers: set jax_enable_x64"
-        )
+    check_countable(size, "elements of buffer")
     arrival = arrival_slots(delays, slot, slots)
     inside = (arrival < slots) & (indices >= 0) & (indices < columns)
-    index = jnp.int64 if wide else jnp.int32
+    index = counter(size)
     return jnp.where(inside, arrival.astype(index) * columns + indices.astype(index), size)

@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import as_array, check_countable, check_shape, is_inside, is_known
+from event_ops.checks.arrays import as_array, check_countable, check_shape, counter, is_inside, is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.kernels.reference.entries import grouped, rows_of, sums_at
 from event_ops.sparse.convert import Parts, order_of, spanned_entries
 from event_ops.sparse.products import promoted
-
-_INT32 = np.iinfo(np.int32).max
 
 
 def to_coo(A: Any, *, return_order: bool = False) -> Any:
@@ -39,7 +37,7 @@ def coordinates(A: Any) -> tuple[jax.Array, jax.Array]:
     rows, columns = A.stored_shape
     if jnp.issubdtype(A.indices.dtype, jnp.unsignedinteger):
         check_countable(columns, "columns")
-    kind = jax.dtypes.canonicalize_dtype(np.int64) if max(rows, columns) > _INT32 else np.dtype(np.int32)
+    kind = jax.dtypes.canonicalize_dtype(counter(max(rows, columns)))
     row = rows_of(A.indptr, A.nse).astype(kind)
     column = jnp.where(is_inside(A.indices, columns), A.indices.astype(kind), jnp.asarray(-1, kind))
     return (column, row) if A.transposed else (row, column)
@@ -94,10 +92,9 @@ def constant(positions: Any, *largest: int) -> jax.Array:
 
     Its dtype is int32, or int64 if one of the sizes in `largest` needs it.
     """
-    dtype = np.int64 if max(largest) > _INT32 else np.int32
     # Otherwise the program would hold it as a traced value, at which nothing could look afterwards.
     with jax.ensure_compile_time_eval():
-        return as_array(positions.astype(dtype), "a structure")
+        return as_array(positions.astype(counter(max(largest))), "a structure")
 
 
 @jax.jit

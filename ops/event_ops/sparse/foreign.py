@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.checks.arrays import is_known, summed_in
+from event_ops.checks.arrays import counter, is_known, summed_in
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import KEEP, MEND, check_indptr, matrix_shape
 from event_ops.checks.values import check_values
@@ -93,7 +93,7 @@ def _order_of_scipy(matrix: Any) -> Any:
             "or 'coo', whose entries have an order: convert it first, for example by matrix.tocoo()"
         )
     coo = matrix.tocoo()
-    count = np.arange(coo.nnz, dtype=np.int32 if coo.nnz < 2**31 else np.int64)
+    count = np.arange(coo.nnz, dtype=counter(coo.nnz))
     # SciPy sorts the numbers of the entries as it sorts the entries.
     numbered = import_module("scipy.sparse").coo_array((count, (coo.row, coo.col)), shape=coo.shape).tocsr()
     if numbered.nnz < coo.nnz:

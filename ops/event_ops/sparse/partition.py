@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.checks.arrays import is_known
+from event_ops.checks.arrays import counter, is_known
 from event_ops.checks.csr import MEND, check_indptr
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
 
@@ -78,7 +78,7 @@ def stored(A: Any) -> Stored:
 def numbers_of(A: Any) -> Any:
     """Return the place in A of each entry that `stored` returns."""
     low, high = int(A.indptr[0]), int(A.indptr[-1])
-    return np.arange(low, high, dtype=np.int32 if A.indices.shape[0] < 2**31 else np.int64)
+    return np.arange(low, high, dtype=counter(A.indices.shape[0]))
 
 
 def stored_codes(A: Any) -> Stored:
@@ -134,6 +134,4 @@ def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ..
 
 def padded(x: Any, size: int, fill: Any) -> Any:
     """Return a vector made longer."""
-    result = np.full(size, fill, x.dtype)
-    result[: x.size] = x
-    return result
+    return np.pad(x, (0, size - x.size), constant_values=fill)

@@ -1,12 +1,11 @@
 """The operator `csr_tocsc`: checks, backends."""
 
 import jax
-import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_operator
 from event_ops.checks import contracts
-from event_ops.checks.arrays import as_array
+from event_ops.checks.arrays import as_array, counter
 from event_ops.checks.csr import check_numbers, check_structure, matrix_shape
 from event_ops.checks.values import contract
 
@@ -50,7 +49,7 @@ def csr_tocsc(
     outs = (
         jax.ShapeDtypeStruct((nse,), indices.dtype),
         jax.ShapeDtypeStruct((shape[1] + 1,), indptr.dtype),
-        jax.ShapeDtypeStruct((nse,), np.int32 if nse <= np.iinfo(np.int32).max else np.int64),
+        jax.ShapeDtypeStruct((nse,), counter(nse)),
     )
     csc_indices, csc_indptr, permutation = kernel(indices, indptr, outs=outs, shape=shape, backend=backend)
     return csc_indices, csc_indptr, permutation

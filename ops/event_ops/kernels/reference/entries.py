@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from event_ops.checks.arrays import check_countable, is_inside, reaches
+from event_ops.checks.arrays import check_countable, counter, is_inside, reaches
 
 # One program where they are called by themselves, and part of the caller's while tracing.
 _of_arrays = partial(jax.jit, inline=True)
@@ -16,9 +16,8 @@ _of_arrays = partial(jax.jit, inline=True)
 def rows_of(indptr: jax.Array, nse: int) -> jax.Array:
     """Return the row of every entry, -1 or the number of rows for entries that no row holds."""
     positions = jnp.arange(nse, dtype=indptr.dtype)
-    kind = jnp.int32 if indptr.shape[0] <= jnp.iinfo(jnp.int32).max else jnp.int64
     # Of equal ends the last counts: rows without entries are passed over.
-    return jnp.searchsorted(indptr, positions, side="right").astype(kind) - 1
+    return jnp.searchsorted(indptr, positions, side="right").astype(counter(indptr.shape[0])) - 1
 
 
 @partial(_of_arrays, static_argnames="size")
@@ -59,23 +58,21 @@ def sums_at(terms: jax.Array, ids: jax.Array, size: int) -> jax.Array:
 
 
 def grouped(row: Any, column: Any, xp: Any) -> tuple[Any, Any]:
-    """Return the order that sorts coordinates, and which of the sorted ones differ from those before them.
+    """Return the order that sorts coordinates, and which of the sorted ones differ from their predecessor.
 
     xp: `numpy` or `jax.numpy`.
     """
     order = xp.lexsort((column, row))
     row, column = row[order], column[order]
     differs = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    # The first has no predecessor, and no entries have no first.
     return order, xp.concatenate([xp.ones(min(row.shape[0], 1), bool), differs])
 
 
 def starts_of(rows: int, per_row: int) -> jax.Array:
     """Return indptr for rows that have `per_row` entries each."""
-    wide = reaches(rows * per_row, jnp.iinfo(jnp.int32).max + 1)
-    if wide:
-        check_countable(rows * per_row, "entries")
-    kind = jnp.int64 if wide else jnp.int32
-    return jnp.arange(rows + 1, dtype=kind) * per_row
+    check_countable(rows * per_row, "entries")
+    return jnp.arange(rows + 1, dtype=counter(rows * per_row)) * per_row
 
 
 def ell_as_csr(data: jax.Array, indices: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
