@@ -47,9 +47,9 @@ def step_word(step: Any, why: str) -> jax.Array:
     return _word("step", step, why)
 
 
-def first_word(first: Any, size: Any, why: str) -> jax.Array:
+def _first_word(first: Any, size: Any) -> jax.Array:
     """Return the number of the first of `size` neurons as a 0-d uint32; raise unless 31 bits count all."""
-    word = _word("first", first, why)
+    word = _word("first", first, "one neuron")
     if is_known(first):
         number = int(first)
         if number < 0 or reaches(number + size, MAX_NEURONS + 1):
@@ -63,7 +63,7 @@ def first_word(first: Any, size: Any, why: str) -> jax.Array:
 def words_of_step(seed: Any, step: Any, first: Any, size: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return the words from which `size` neurons, numbered from `first` on, draw in a time step."""
     time = step_word(step, "the number of one time step")
-    return seed_word(seed), time, first_word(first, size, "one neuron")
+    return seed_word(seed), time, _first_word(first, size)
 
 
 def _word(name: str, x: Any, why: str) -> jax.Array:

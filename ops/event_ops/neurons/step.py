@@ -19,7 +19,7 @@ from event_ops.checks.arrays import (
     check_shape,
 )
 from event_ops.checks.inputs import as_input, flattened, shaped
-from event_ops.checks.procedural import first_word, seed_word, step_word
+from event_ops.checks.procedural import words_of_step
 from event_ops.codegen.function import ALL, Traced, name_of
 from event_ops.codegen.operators import as_variable, define_kernel
 from event_ops.kernels.reference.noise import tables_of
@@ -130,13 +130,8 @@ class NeuronStep:
         """Take seed, step and first out of the variables; return them, and the table of the numbers."""
         if not self.model.noise:
             return ()
-        seed, step, first = (variables.pop(name, 0) for name in DRAWN)
-        return (
-            seed_word(seed),
-            step_word(step, "the number of one time step"),
-            first_word(first, size, "one neuron"),
-            tables_of(*dict(self.model.noise).values()),
-        )
+        words = words_of_step(*(variables.pop(name, 0) for name in DRAWN), size)
+        return (*words, tables_of(*dict(self.model.noise).values()))
 
 
 def _listed(role: str, names: Sequence[str]) -> str:

@@ -78,16 +78,16 @@ class Frame:
         offset = OFFSETS["XLA_FFI_CallFrame"][side]
         items = self.builder.gep(self.pointer, [ir.Constant(I64, offset)])
         size = self.field(items, struct, "size", I64)
-        self.require("==", size, expected, f"expected {expected} buffers in {side}")
+        self.require(size, expected, f"expected {expected} buffers in {side}")
         table = self.field(items, struct, member, POINTER.as_pointer())
         return [self.builder.load(self.builder.gep(table, [ir.Constant(I64, i)])) for i in range(expected)]
 
     def buffer(self, pointer: Any, rank: int, dtype: tuple[str, int], name: str) -> Buffer:
         """Return the buffer at `pointer`, after a check of its rank and dtype."""
         actual = self.field(pointer, "XLA_FFI_Buffer", "rank", I64)
-        self.require("==", actual, rank, f"expected rank {rank} for '{name}'")
+        self.require(actual, rank, f"expected rank {rank} for '{name}'")
         code = self.field(pointer, "XLA_FFI_Buffer", "dtype", I32)
-        self.require("==", code, dtype[1], f"expected dtype {dtype[0]} for '{name}'")
+        self.require(code, dtype[1], f"expected dtype {dtype[0]} for '{name}'")
         extents = self.field(pointer, "XLA_FFI_Buffer", "dims", I64.as_pointer())
         dims = tuple(self.builder.load(self.builder.gep(extents, [ir.Constant(I64, i)])) for i in range(rank))
         return Buffer(self.field(pointer, "XLA_FFI_Buffer", "data"), dims)
@@ -117,12 +117,12 @@ class Frame:
     def _context(self) -> Any:
         return self.field(self.pointer, "XLA_FFI_CallFrame", "ctx")
 
-    def require(self, relation: str, actual: Any, expected: Any, message: str) -> None:
-        """Return an INVALID_ARGUMENT error unless `found relation expected`."""
+    def require(self, actual: Any, expected: Any, message: str) -> None:
+        """Return an INVALID_ARGUMENT error unless `actual` is `expected`, a number or a value."""
         builder = self.builder
         if isinstance(expected, int):
             expected = ir.Constant(actual.type, expected)
-        with builder.if_then(builder.not_(builder.icmp_signed(relation, actual, expected)), likely=False):
+        with builder.if_then(builder.not_(builder.icmp_signed("==", actual, expected)), likely=False):
             text = f"{builder.function.name}: {message}; the program was built for other buffers"
             self.leave()
             code = "XLA_FFI_Error_Code_INVALID_ARGUMENT"

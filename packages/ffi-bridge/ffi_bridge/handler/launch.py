@@ -57,7 +57,7 @@ class Program:
         for pointer, expected in zip(pointers, self.buffers, strict=True):
             actual = frame.buffer(pointer, len(expected.shape), expected.dtype, expected.name)
             for dim, size in zip(actual.dims, expected.shape, strict=True):
-                frame.require("==", dim, size, f"expected shape {expected.shape} for '{expected.name}'")
+                frame.require(dim, size, f"expected shape {expected.shape} for '{expected.name}'")
             data.append(actual.data)
         return data
 

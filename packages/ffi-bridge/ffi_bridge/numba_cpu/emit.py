@@ -140,7 +140,7 @@ def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout
     for x in arguments:
         extents = (size for size, has_axis in zip(sizes, x.batched, strict=True) if has_axis)
         for actual, expected in zip(x.buffer.dims, extents, strict=False):
-            frame.require("==", actual, expected, f"expected the outputs' batch size for '{x.name}'")
+            frame.require(actual, expected, f"expected the outputs' batch size for '{x.name}'")
     return arguments
 
 
