@@ -11,7 +11,7 @@ import numpy as np
 from brainevent._csr.binary import _make_binary_csrmv_workspace
 
 LOOP: Final = 20  # calls in one loop of machine code
-ACTIVE: Final = 0.01
+ACTIVE: Final = 0.01  # of the neurons
 # The inputs of a neuron in the networks of Brette et al. (2007).
 PER_ROW: Final = 80
 TRIALS: Final = 16

@@ -85,7 +85,7 @@ def _events(like: np.ndarray, density: float) -> np.ndarray | None:
 
 
 MARGIN: Final = 1.1  # how many times as fast a backend must be, beyond noise, to get a row
-ALPHA: Final = 0.05
+ALPHA: Final = 0.05  # the chance that noise alone passes for a lead
 REACH: Final = 4
 
 

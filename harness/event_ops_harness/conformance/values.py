@@ -16,10 +16,10 @@ from event_ops_harness.conformance.platforms import GPU, registered
 from event_ops_harness.conformance.rounding import check_values
 from ffi_bridge import debug
 
-_RUNS: Final = 20
-_ORDERS: Final = 6
+_RUNS: Final = 20  # of one call, which have to agree
+_ORDERS: Final = 6  # of the shares of a parallel loop
 _THREADS: Final = 8
-_CALLS: Final = 5
+_CALLS: Final = 5  # of each of the threads
 M_PERTURB: Final = -6  # of mallopt, see its manual page
 
 

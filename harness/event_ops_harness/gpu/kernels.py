@@ -16,7 +16,7 @@ from event_ops_harness.bench.interleaved import result_of
 from event_ops_harness.bench.timing import repeated, times_per_step
 from ffi_bridge import numba_cuda_kernel
 
-COPY_BYTES = 1 << 30
+COPY_BYTES = 1 << 30  # far beyond the caches of a GPU
 ROUNDS = 5
 BUDGET = 0.25  # seconds of each work over all rounds: a hundred works take half a minute
 Work = Callable[[], Any]

@@ -104,6 +104,7 @@ def recent_ids(arguments: Mapping[str, Any]) -> Rule | None:
     size, capacity = matrix_shape(arguments["shape"])[0], shape[1]
 
     def wrong(x: Any, xp: Any) -> Any:
+        # What is no neuron ends the ids of a row: there is only padding after it.
         after = xp.concatenate([xp.zeros(1, bool), _outside(x[:-1], 0, size - 1, xp)])
         is_first = xp.arange(x.size) % capacity == 0
         return _outside(x, 0, size, xp) | (after & ~is_first & (x != size))

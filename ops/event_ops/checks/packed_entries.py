@@ -44,6 +44,7 @@ def width_of(columns: int, parts: int) -> int:
 
 def equal_starts(columns: int, parts: int) -> np.ndarray:
     """Return the first column of each of the parts of as many columns, and the number of all columns."""
+    # Not int64, which JAX has only where 64-bit types are enabled.
     kind = np.int32 if columns <= np.iinfo(np.int32).max else np.uint32
     return np.minimum(np.arange(parts + 1, dtype=np.int64) * width_of(columns, parts), columns).astype(kind)
 

@@ -56,7 +56,7 @@ class ScalarKernel(XLACustomKernel):
     """The operator of functions of scalars, whose calls `noted_calls` notes."""
 
     def __call__(self, *ins: Any, outs: Any, backend: str | None = None, **static: Any) -> Any:
-        """Return the outputs, as those of any operator."""
+        """Return the outputs of the operator, or zeros in their place while calls are noted."""
         notes = _NOTES.get()
         if notes is None:
             return super().__call__(*ins, outs=outs, backend=backend, **static)

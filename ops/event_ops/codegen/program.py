@@ -26,7 +26,7 @@ from event_ops.codegen.small_arrays import (
     of_numbers,
 )
 
-MOST_OPERATIONS: Final = 4096
+MOST_OPERATIONS: Final = 4096  # beyond, compilers take long over one function
 # A loop of fewer operations, all turns together, is written out, which spares what it carries.
 MOST_WRITTEN_OUT: Final = 64
 

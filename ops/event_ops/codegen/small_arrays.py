@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend.core import JaxprEqn
 
-MOST_ELEMENTS: Final = 1024
+MOST_ELEMENTS: Final = 1024  # each of which may be an operation
 # The primitive that reads an element of numbers that are known, whose first operand is all of them as text.
 TABLE: Final = "table"
 

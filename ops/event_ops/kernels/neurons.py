@@ -31,7 +31,7 @@ def checked_state(
 
 
 def fading_of(name: str, tau: Any, dt: Any, V_m: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return a conductance's factors: what remains after a step, its mean, and the mean of an alpha slope."""
+    """Return a conductance's factors: its decay over a step, its mean, and the mean of an alpha slope."""
     values = decay_and_means(tau, dt, V_m.dtype)
     remains, acts, ramp = (per_neuron(f"{name} or dt", x, V_m) for x in values)
     return remains, acts, ramp

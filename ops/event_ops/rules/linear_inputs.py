@@ -40,7 +40,7 @@ def tangents_in(kernel: XLACustomKernel, *positions: int, initial: int | None = 
 def transpose_of(
     formula: Callable[..., Any], *positions: int, initial: int | None = None
 ) -> Callable[..., list[Any]]:
-    """Return the transpose rule of a kernel that is `formula(*inputs, **params)`, made of other operators.
+    """Return the transpose rule of a kernel that is `formula(*inputs, **params)`, made of operators.
 
     It is linear in each of the inputs at `positions`, of which one is transposed, and adds to `initial`,
     which the formula may leave out.

@@ -135,6 +135,7 @@ def dense_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
             along, across = events[None, :], ct[:, None]
             terms = jnp.where(along, across, 0) if events.dtype == bool else along * across
         elif events.dtype == bool:
+            # As events they hide what is not finite, which in a dense product would make NaN of 0.
             back = jax.ShapeDtypeStruct((ct.shape[0], events.shape[0]), ct.dtype)
             terms = kernel(ct, events.T, outs=back, transpose=False, **params)
         else:

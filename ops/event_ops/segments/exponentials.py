@@ -146,7 +146,7 @@ def _exponents(
     largest = segment_max(jax.lax.stop_gradient(logits), segment_ids, num_segments, **options)
     at = places_of(segment_ids, num_segments, options["mode"])
     inside = along(at < num_segments, logits)
-    shifts = jnp.where(largest == -jnp.inf, 0, largest)
+    shifts = jnp.where(largest == -jnp.inf, 0, largest)  # -inf - -inf is NaN
     shifted = jnp.where(inside, logits, -jnp.inf) - taken(shifts, at)
     powers = jnp.exp(shifted)
     sums = segment_sum(powers, segment_ids, num_segments, deterministic=deterministic, **options)
@@ -154,6 +154,7 @@ def _exponents(
 
 
 def _one_for_none(sums: jax.Array) -> jax.Array:
+    # Results of such segments are replaced; derivatives at 0 would be NaN all the same, times 0.
     return jnp.where(sums == 0, 1, sums)
 
 

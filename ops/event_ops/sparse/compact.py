@@ -189,10 +189,8 @@ class CompactCSR(Readable):
         x, encoding = events.values, events.encoding
         if x.ndim == 2:
             return products.one_by_one(self, x, encoding)
-        if encoding == "flags" and x.dtype in FLOATS:
-            scale, x = products.promoted(self.scale, x)
-        else:
-            scale = self.scale
+        are_numbers = encoding == "flags" and x.dtype in FLOATS
+        scale, x = products.promoted(self.scale, x) if are_numbers else (self.scale, x)
         words = self.entries, self.indptr
         static: dict[str, Any] = {"shape": self.stored_shape, "encoding": encoding}
         if self.by_column is None or self.transposed:

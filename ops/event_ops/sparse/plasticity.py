@@ -176,6 +176,7 @@ def normalize(
         indptr,
         target,
         active,
+        # A plan has the structure of what is stored, transposed.
         shape=A.stored_shape[::-1] if places else A.stored_shape,
         permutation=places[0] if places else None,
         subtractive=subtractive,
@@ -217,6 +218,7 @@ def _each_weight(A: Any) -> jax.Array:
 
 def _structure(A: Any, axis: int) -> tuple[jax.Array, ...]:
     """Return indices and indptr by row (axis 0) or column (1), of a plan with the places of weights."""
+    # Together are the entries of a row, and of a column of a matrix that is read transposed.
     if A.transposed != bool(axis):
         if A.by_column is None:
             raise ValueError(

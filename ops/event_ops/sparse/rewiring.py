@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_rewire.op import csr_rewire
 from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape, is_inside
 from event_ops.checks.csr import check_numbers
-from event_ops.sparse.products import by_column, reweighted
+from event_ops.sparse.products import brought_up_to_date, by_column
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -114,6 +114,6 @@ def _restructured(A: Any, data: jax.Array, indices: jax.Array) -> Any:
     if A.by_column is None:
         return B
     _, flat, indptr = B._as_csr()
-    plan = by_column(flat, indptr, A.stored_shape)
-    has_none = A.by_column.weights is None and A.data.ndim
-    return B._changed(by_column=plan if has_none else reweighted(plan, data))
+    # The old copy of the weights tells whether there is to be one.
+    plan = by_column(flat, indptr, A.stored_shape)._replace(weights=A.by_column.weights)
+    return B._changed(by_column=brought_up_to_date(plan, A.data, data))

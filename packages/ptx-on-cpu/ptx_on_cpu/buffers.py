@@ -12,7 +12,7 @@ import numpy as np
 
 from ptx_on_cpu.records import BUFFER
 
-ADDRESS_BITS: Final = 48
+ADDRESS_BITS: Final = 48  # as many as processors give memory; the 16 above are the number of a buffer
 ADDRESS_MASK: Final = (1 << ADDRESS_BITS) - 1
 # Generic addresses of shared and of local memory begin with these numbers.
 SHARED_WINDOW: Final = 0xFFFF

@@ -26,7 +26,7 @@ from ptx_on_cpu.translate.operands import Layout, Options
 from ptx_on_cpu.translate.runtime import runtime
 
 MAX_SHARED: Final = 227 * 1024  # bytes for a block, from compute capability 9.0 on
-MAX_THREADS: Final = 1024
+MAX_THREADS: Final = 1024  # of a block, on every GPU
 MAX_BLOCKS: Final = (1 << 31) - 1
 PATIENCE: Final = 1 << 24
 _AT_ONCE: Final = 1024  # unfinished blocks; memory that none of them touches costs nothing

@@ -69,7 +69,7 @@ WAYS: Final = {OURS: gspmm_way, SEGMENTS: segments_way, PRODUCT: bcoo_way}
 def work_of(
     member: str, name: str, arrays: Mapping[str, np.ndarray], gradient: bool
 ) -> Callable[[], Any] | None:
-    """Return work that returns the reduction, or its gradients; None where a member has no such message."""
+    """Return work that returns the reduction, or its gradients; None where a member has no message `name`."""
     way = WAYS[member](name, arrays["indptr"], arrays["indices"])
     if way is None:
         return None

@@ -22,6 +22,7 @@ def row_at(indptr: Any, k: Any) -> Any:
     low, high = np.uintp(0), np.uintp(indptr.size - 1)
     while low < high:
         middle = (low + high + np.uintp(1)) // np.uintp(2)
+        # Unsigned, a pointer below 0 is one beyond every entry.
         if np.uintp(indptr[middle]) <= k:
             low = middle
         else:

@@ -51,6 +51,7 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
         mask, low, columns = (
             splat(builder, context.cast(builder, x, types.uintp, wide), loaded) for x in bounds
         )
+        # One comparison for both ends: a column below `low` wraps around, beyond all others.
         column = builder.sub(builder.and_(loaded, mask), low)
         return builder.bitcast(builder.icmp_unsigned("<", column, columns), ir.IntType(WIDTH))
 
@@ -69,7 +70,7 @@ def add_entries(weights: Any, indices: Any, y: Any, low: Any, columns: Any, k: A
             while found:
                 place = k + trailing_zeros(found)
                 y[np.uintp(indices[place])] += at(weights, place)
-                found &= found - np.uint8(1)
+                found &= found - np.uint8(1)  # without its lowest bit, that of this entry
         k += _WIDTH
     for place in range(k, end):
         j = np.uintp(indices[place])

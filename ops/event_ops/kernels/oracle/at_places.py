@@ -1,4 +1,4 @@
-"""Updates of an array at places, one after the other."""
+"""Updates of an array at places, in the order of the indices."""
 
 import numpy as np
 

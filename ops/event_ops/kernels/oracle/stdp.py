@@ -6,7 +6,7 @@ from event_ops.kernels.oracle import csr_entries, wide
 
 
 def _changed(w, entries, spikes, trace, rate, w_min, w_max):
-    """The weights after changes at the places of `entries`, (who spiked, the other end, place)."""
+    """The weights after changes at the places of `entries`: (neuron that spiked, its partner, place)."""
     y, x = wide(w).copy(), wide(trace)
     rate, w_min, w_max = (np.broadcast_to(wide(each), y.shape) for each in (rate, w_min, w_max))
     for spiking, other, k in entries:

@@ -1,1 +1,1 @@
-"""Pieces in pure JAX and NumPy: what references compute with, and what kernels agree with."""
+"""Pieces in pure JAX and NumPy, of which references are made, and with which kernels agree."""

@@ -82,7 +82,7 @@ def _of_segments(
 
 
 def _depends_on_order(outs: jax.ShapeDtypeStruct) -> bool:
-    """Return whether results depend on the order of updates: those of integers do not, nor empty ones."""
+    """Return whether results depend on the order of updates: integers do not, nor empty results."""
     return outs.dtype.kind in "fc" and outs.size > 0
 
 

@@ -26,7 +26,7 @@ NO_ENTRY = (1 << GAP_BITS) - 1
 # Counters of draws are below this number, those of normal deviates above it.
 NORMAL_STREAM = 1 << 31
 
-_FRACTION_BITS = 96
+_FRACTION_BITS = 96  # 64 beyond those of a word, so that products keep its last bit right
 
 
 def gap_counts(prob: float) -> list[int]:

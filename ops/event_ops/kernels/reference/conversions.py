@@ -10,7 +10,7 @@ from event_ops.kernels.reference.entries import inside, rows_of
 
 
 def csr_tocsc(*, outs: Any, shape: tuple[int, int], **_: Any) -> Callable[..., Any]:
-    """Return `csr_tocsc`, a stable sort of the entries by column; those of no row or column last."""
+    """Return `csr_tocsc`, a stable sort of the entries by column; entries of no row or column are last."""
     rows, columns = shape
 
     def tocsc(indices: jax.Array, indptr: jax.Array) -> tuple[jax.Array, ...]:

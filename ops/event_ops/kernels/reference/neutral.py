@@ -6,7 +6,7 @@ import numpy as np
 
 
 def neutral(how: str, dtype: Any) -> Any:
-    """Return, as a scalar of `dtype`, what "add", "max", "min" or "mul" of nothing is."""
+    """Return, as a scalar of `dtype`, the "add", "max", "min" or "mul" of nothing."""
     kind = np.dtype(dtype)
     if how in ("add", "mul"):
         return kind.type(how == "mul")

@@ -36,7 +36,7 @@ STREAM_BIT: Final = 30
 STREAMS: Final = 4
 DOMAINS: Final = {"normal": 0x6E6F726D, "uniform": 0x756E6966}  # what is turned in the seed
 
-OCTAVES: Final = 31
+OCTAVES: Final = 31  # one for each bit of m
 PIECE_BITS: Final = 7
 PLACE_BITS: Final = 12
 EXPONENT_SHIFT: Final = 23 - PIECE_BITS  # behind it, a float32 has its exponent and the piece
@@ -44,7 +44,7 @@ PLACE_SHIFT: Final = EXPONENT_SHIFT - PLACE_BITS
 FIRST_ENTRY: Final = 127 << PIECE_BITS  # that of 1.0
 PLACE_MASK: Final = (1 << PLACE_BITS) - 1
 NORMAL_SCALE: Final = 2.0 ** -(16 + PLACE_BITS)
-UNIFORM_BITS: Final = 24
+UNIFORM_BITS: Final = 24  # of which float32 has all multiples in [0, 1)
 UNIFORM_SCALE: Final = 2.0**-UNIFORM_BITS
 
 

@@ -31,7 +31,7 @@ from event_ops.kernels.reference.random_numbers import alias_table, outcome, phi
 # 256 outcomes: enough for any mean up to MAX_MEAN, above which 254 could be exceeded.
 NUMBER_BITS = 8
 OPEN = 255  # what a byte chooses that leaves the number open
-MAX_MEANS = 1 << 16
+MAX_MEANS = 1 << 16  # whose tables take 128 MiB
 
 # A table begins with an entry for each byte, and the alias table is behind them.
 TABLE_BITS = 9
@@ -82,7 +82,7 @@ def poisson_table(mean: float) -> np.ndarray:
 
 
 def poisson_tables(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tables of the different means, one after the other, and which table each of `mean` has."""
+    """Return the tables of the different means, joined, and the number of the table of each of `mean`."""
     distinct, which = np.unique(mean.astype(np.float64), return_inverse=True)
     if distinct.size > MAX_MEANS:
         raise ValueError(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+# The constants of Philox2x32-10.
 ROUNDS = 10
 MULTIPLIER = 0xD256D193
 KEY_STEP = 0x9E3779B9
@@ -24,7 +25,7 @@ _HALF = np.uint32(16)
 
 
 def philox2x32(x: Any, y: Any, key: Any) -> tuple[Any, Any]:
-    """Return two words for the counter (x, y): uint32 arrays of NumPy or JAX; 0-d only those of JAX.
+    """Return two words for the counter (x, y): uint32 arrays of NumPy or JAX; 0-d arrays of JAX only.
 
     The same words on every backend, since 32-bit integer arithmetic is all that it takes.
     """

@@ -54,7 +54,8 @@ def put_smaller(y: Array2d, j: wp.int32, c: wp.int32, update: Any):
 @wp.func
 def put_product(y: Array2d, j: wp.int32, c: wp.int32, update: Any):
     """y[j, c] *= update; y holds the bits of numbers, as integers."""
-    guess = wp.cast(type(update)(1), y.dtype)
+    guess = wp.cast(type(update)(1), y.dtype)  # with which products of segments begin
+    # As bits: of numbers a NaN differs from itself, and the loop would not end.
     stored = wp.atomic_cas(y, j, c, guess, wp.cast(update, y.dtype))
     while stored != guess:
         guess = stored

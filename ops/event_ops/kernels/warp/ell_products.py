@@ -1,4 +1,4 @@
-"""Products of an ELLPACK matrix in Warp: those of a CSR matrix whose rows have equal lengths."""
+"""Products of an ELLPACK matrix in Warp, which are products of a CSR matrix with rows of equal lengths."""
 
 from collections.abc import Callable
 from typing import Any

@@ -21,7 +21,7 @@ MIN_BYTES: Final = 4 << 20  # two huge pages on x86: from here the advice costs 
 MADV_HUGEPAGE: Final = 14  # <linux/mman.h>
 
 GUARD: Final = 64  # bytes of canaries on either side, and the alignment of XLA's buffers
-CANARY: Final = 0xA5
+CANARY: Final = 0xA5  # in every byte: unlike 0 and POISON, which would pass where kernels write them
 POISON: Final = 0xFF  # in every byte: NaN as a float, -1 as an integer
 
 

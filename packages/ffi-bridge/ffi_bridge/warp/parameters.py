@@ -66,7 +66,7 @@ def jaxinfo_to_warpinfo(info: jax.ShapeDtypeStruct) -> Any:
     return wp.array(dtype=jaxtype_to_warptype(info.dtype), ndim=ndim)
 
 
-_MAX_EXTENT: Final = 2**31 - 1
+_MAX_EXTENT: Final = 2**31 - 1  # Warp has shapes and strides as int32
 # As Warp itself takes numbers of Python.
 _GENERIC_SCALARS: dict[type, Any] = {bool: wp.bool, int: wp.int32, float: wp.float32}
 

@@ -26,7 +26,7 @@ from ffi_bridge.warp.signature import Signature
 
 # Where the address of buffer i begins: no processor gives such addresses to memory.
 _FIRST: Final = 1 << 60
-_APART: Final = 1 << 44
+_APART: Final = 1 << 44  # bytes, more than any buffer has, so that an address tells its buffer
 
 _REFUSED: Final = ("launch_tiled", "capture_begin", "capture_launch", "capture_while", "capture_if")
 
