@@ -140,7 +140,7 @@ def _check_given(grid: Any, block: Any, launch_dims: Any, cooperative: bool) -> 
 
 
 def integers(name: str, value: Any, expected: str, least: int, most: int) -> tuple[int, ...]:
-    """Return `given` as a tuple; raise KernelDefinitionError unless it is 1 to `most` integers >= `least`."""
+    """Return `value` as a tuple; raise KernelDefinitionError unless it is 1 to `most` integers >= `least`."""
     candidates = value if most > 1 and isinstance(value, Sequence) else [value]
     try:
         # `operator.index` takes a bool for a number.

@@ -93,7 +93,7 @@ class Canaries(_Guards):
         return pointers
 
     def _around(self, name: str, data: Any, size: Any, pointers: Sequence[Any], num_inputs: int) -> list[Any]:
-        """Return `found` and guarded memory in place of `data`; an input at `data` moves there, too."""
+        """Return `pointers` and guarded memory in place of `data`; an input at `data` moves there, too."""
         builder = self._frame.builder
         total = self._total(size)
         # C asks for a size that is a multiple of the alignment.

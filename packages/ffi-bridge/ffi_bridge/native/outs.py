@@ -56,7 +56,7 @@ def option_for_call(
     ins: Sequence[Any],
     static: Mapping[str, Any],
 ) -> T:
-    """Return `checked(given)`, or, where `given` is a function, `checked` of its result for a call.
+    """Return `checked(value)`, or, where `value` is a function, `checked` of its result for a call.
 
     It gets a shape and dtype for each input, and the static arguments by name. Raises KernelDefinitionError
     that names the function where it raises, or where what it returns does not pass the check.

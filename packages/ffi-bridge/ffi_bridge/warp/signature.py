@@ -124,7 +124,7 @@ class Definition:
         return Signature(subject, parameters, updated, outputs)
 
     def outs_of_call(self, call_outs: Any, num_inputs: int) -> tuple[Outs | Callable[..., Any], int]:
-        """Return the outs of a call, `given` or the default, and their number.
+        """Return the outs of a call, `call_outs` or the default, and their number.
 
         Raises KernelTypeError where a call has too many inputs.
         """
