@@ -57,9 +57,15 @@ def make_visit_rows_in_blocks(empty: Any, run: Any, turned: bool) -> Any:
             for first in range(np.uintp(0), size, AT_ONCE):
                 count = min(AT_ONCE, size - first)
                 for q in range(count):
-                    neurons[q] = ids[first + q] if turned else first + q
-                    synapse_ids[q] = i * width + neurons[q]
-                run(count, i, synapse_ids, neurons, synapses, variables, block)
+                    if turned:
+                        synapse_ids[q] = i * width + np.uintp(ids[first + q])
+                    else:
+                        synapse_ids[q], neurons[q] = i * width + first + q, first + q
+                # A copy of the ids would be made for each row, and take up to a quarter of the time.
+                if turned:
+                    run(count, i, synapse_ids, ids[first:], synapses, variables, block)
+                else:
+                    run(count, i, synapse_ids, neurons, synapses, variables, block)
 
     @njit
     def visit_rows(synapses: Any, variables: Any, ids: Any, columns: Any, low: Any, high: Any) -> None:
