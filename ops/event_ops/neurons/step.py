@@ -130,8 +130,8 @@ class NeuronStep:
         """Take seed, step and first out of the variables; return them, and the table of the numbers."""
         if not self.model.noise:
             return ()
-        words = words_of_step(*(variables.pop(name, 0) for name in DRAWN), size)
-        return (*words, tables_of(*dict(self.model.noise).values()))
+        seed, step, first = (variables.pop(name, 0) for name in DRAWN)
+        return (*words_of_step(seed, step, first, size), tables_of(*dict(self.model.noise).values()))
 
 
 def _listed(role: str, names: Sequence[str]) -> str:
