@@ -8,8 +8,9 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import is_number
+from event_ops.network.inputs import PoissonInput
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
-from event_ops.network.parts import PoissonInput, Population, Record
+from event_ops.network.parts import Population, Record
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.neurons.model import REFRACTORY

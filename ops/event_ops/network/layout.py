@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from event_ops.network.parts import PoissonInput, Population
+from event_ops.network.inputs import PoissonInput
+from event_ops.network.parts import Population
 from event_ops.network.projections import Projection
 
 ONLY: Final = ""  # the name of the population of a network that has one

@@ -12,8 +12,8 @@ from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals
 from event_ops.catalog.pack_events.op import pack_events
 from event_ops.catalog.poisson_input.op import poisson_input
 from event_ops.catalog.spike_compact.op import spike_compact
+from event_ops.network.inputs import PoissonInput
 from event_ops.network.layout import Arrivals, Layout, float_of
-from event_ops.network.parts import PoissonInput
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.sparse.compact import CompactCSR

@@ -12,8 +12,9 @@ import numpy as np
 from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_parts, check_state, check_steps
+from event_ops.network.inputs import PoissonInput
 from event_ops.network.layout import ONLY, Layout
-from event_ops.network.parts import PoissonInput, Population, Record
+from event_ops.network.parts import Population, Record
 from event_ops.network.plan import lacks
 from event_ops.network.projections import Projection
 from event_ops.network.states import Recording, State
