@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from small_networks import DELAYS, LIF, START, E, I, assert_same, delta, in_two_parts, matrix, silent
 
-from event_ops import CSR, lif_expsyn_step, lif_step
-from event_ops.network import Network, PoissonInput, Population, Projection, Record
+from event_ops import CSR, lif_expsyn_step, lif_step, poisson_input
+from event_ops.network import Network, PoissonInput, Population, Projection, Record, parrot
 
 WORDS = matrix(E, E, 5.0, 5).compact(rtol=0.1)
 
@@ -34,7 +34,7 @@ def two_populations(**record):
     inputs = [
         PoissonInput("I_syn", weight=90.0, mean=np.linspace(0, 1.6, E), target="z"),
         PoissonInput("jump", weight=0.4, mean=0.5, target="a"),
-        PoissonInput("I_syn", weight=jnp.full(E, 30.0), mean=0.3, target="z"),
+        PoissonInput("I_syn", weight=jnp.full(E, 30.0), mean=0.3, start=20, stop=60, target="z"),
     ]
     return Network(neurons, projections, inputs, Record(**{"spikes": 5000} | record))
 
@@ -170,6 +170,27 @@ def test_a_loop_in_numpy_has_the_same_spikes(kind, low, high):
         expected += [(t, i) for i in np.flatnonzero(fired)]
     assert len(expected) > 100
     assert list(zip(*recording.spikes, strict=True)) == expected
+
+
+def test_parrots_pass_a_pulse_on():
+    begin, end = 4, 9
+    A = CSR.from_dense(np.ones((E, 1), np.float32))
+    pulse = PoissonInput("spikes", weight=1.0, mean=0.3, start=begin, stop=end, target="source")
+    counter = Population(1, lif_expsyn_step, tau_syn=1e9, R_m=0.0, **LIF)
+    network = Network(
+        {"source": Population(E, parrot), "target": counter},
+        [Projection(A, "I_syn", delay=2, source="source", target="target")],
+        [pulse],
+        Record(spikes=999, states={"target": {"I_syn": [0]}}),
+    )
+    state = network.state({"source": {"arrived": 0.0}, "target": START | {"I_syn": 0.0}}, seed=3)
+    _, recording = network.run(state, 12, backend="reference")
+    ones, seed, mean = np.float32(1), np.uint32(3), np.full(E, 0.3)
+    numbers = [poisson_input(ones, seed, t, mean=mean) for t in range(begin, end)]
+    times, ids = np.nonzero(numbers)
+    np.testing.assert_array_equal(recording.spikes, (times + begin, ids))
+    arrived = np.cumsum(np.bincount(times + begin + 2, minlength=12))
+    np.testing.assert_array_equal(np.round(recording.states["target"]["I_syn"][:, 0]), arrived)
 
 
 def test_a_network_without_spikes_says_so():

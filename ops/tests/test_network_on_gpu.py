@@ -127,7 +127,7 @@ def everything():
     inputs = [
         PoissonInput("I_syn", weight=0.25, mean=np.linspace(0, 1.6, z), target="z"),
         PoissonInput("I_syn", weight=jnp.full(a, 0.5, jnp.float32), mean=0.5, target="a"),
-        PoissonInput("jump", weight=0.0625, mean=0.7, target="z"),
+        PoissonInput("jump", weight=0.0625, mean=0.7, start=5, stop=31, target="z"),
     ]
     states: Any = {"z": {"V_m": [3, 1, 3], "I_syn": np.arange(5)}, "a": {"V_m": [44]}}
     network = Network(neurons, projections, inputs, Record(spikes=3000, states=states, every=5))

@@ -84,6 +84,11 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
         ),
         (lambda: PoissonInput("jump", weight=1.0, mean=-1), ValueError, "mean is or contains -1"),
         (lambda: PoissonInput("jump", weight=1.0, mean=jnp.ones(3)), TypeError, "mean is a JAX array"),
+        (
+            lambda: PoissonInput("jump", weight=1.0, mean=1.0, start=7, stop=5),
+            ValueError,
+            r"stop is 5, and start is 7; expected steps \[start, stop\)",
+        ),
         (lambda: Record(spikes=-1), ValueError, "spikes is -1; expected >= 0"),
         (lambda: Record(every=0), ValueError, "every is 0; expected at least 1 step"),
         (lambda: Network(3), TypeError, "neurons has a int; expected Population"),

@@ -73,6 +73,14 @@ if turn > 0:
     {behind}
 if turn < turns - 1:
     {step}"""
+_DRAW: Final = (
+    "draw(weight{m}, key{m}, np.uint32({time}), np.uint32(0), tables{m}, which{m}, {y}, low{p}, high{p})"
+)
+# The lines of an input, by its kind.
+_GIVEN: Final = {
+    "poisson": [_DRAW],
+    "pulse": ["if window{m}[0] <= {time} < window{m}[1]:", f"    {_DRAW}"],
+}
 _SHARED: Final = ("phases", "shares", "turns", "start", "interval", "first", "found", "times", "ids")
 _NUMBERS: Final = ("begin", "steps", "every", "first", "most_shares")
 
@@ -208,16 +216,13 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
     is_state = plan.is_state(sums)
     y = f"state{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{k}"
     time, newest = ("before", 0) if is_state else ("now", 1)
-    drawn = [
-        f"draw(weight{m}, key{m}, np.uint32({time}), np.uint32(0), tables{m}, which{m}, {y}, low{p}, high{p})"
-        for m in sums.inputs
-    ]
+    given = [line.format(m=m, time=time, p=p, y=y) for m, kind in sums.inputs for line in _GIVEN[kind]]
     delivered = [
         f"{_DELIVER[count]}({tuple_of([f'matrix{q}_{k}' for k in range(count)])}, ages{q}, sent{s}, "
         f"{time}, np.uintp({newest}), rows{s}[share], {y}, low{p}, high{p})"
         for q, s, count in sums.projections
     ]
-    return [*([] if is_state else [f"clear({y}[low{p}:high{p}])"]), *drawn, *delivered]
+    return [*([] if is_state else [f"clear({y}[low{p}:high{p}])"]), *given, *delivered]
 
 
 def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> Any:

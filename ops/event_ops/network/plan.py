@@ -51,7 +51,7 @@ class Sums:
 
     population: int
     receptor: str
-    inputs: tuple[int, ...]
+    inputs: tuple[tuple[int, str], ...]  # place and kind
     projections: tuple[tuple[int, int, int], ...]  # place, source, and how many arrays its matrix has
 
 
@@ -189,7 +189,10 @@ def _sums_of(
         arrays[f"weight{place}"] = jnp.asarray(part.weight).astype(dtype)
         arrays[f"key{place}"], arrays[f"tables{place}"] = key_of(state.seed, place), tables
         arrays[f"which{place}"] = np.broadcast_to(which, size)
+        if part.window is not None:
+            arrays[f"window{place}"] = np.array(part.window, np.int32)
     projections = tuple(
         (place, numbers[part.source], len(matrices[place])) for place, part in arrivals.projections
     )
-    return Sums(numbers[arrivals.target], receptor, tuple(place for place, _ in arrivals.inputs), projections)
+    inputs = tuple((place, part.kind) for place, part in arrivals.inputs)
+    return Sums(numbers[arrivals.target], receptor, inputs, projections)

@@ -50,6 +50,11 @@ def mean_of(part: PoissonInput) -> np.ndarray:
     return np.asarray(part.mean, np.float64)
 
 
+def is_on(window: tuple[int, int], step: jax.Array) -> jax.Array:
+    """Return whether a step lies in a window of steps."""
+    return (step >= window[0]) & (step < window[1])
+
+
 def noise_of(layout: Layout, name: str, state_seed: jax.Array, step: jax.Array) -> dict[str, Any]:
     """Return seed, step and first by name for a model with noise."""
     words = {"seed": state_seed, "step": step, "first": layout.first[name]}
@@ -61,7 +66,8 @@ def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) 
     for place, part in arrivals.inputs:
         weight = jnp.asarray(part.weight).astype(sums.dtype)
         key = key_of(seed, place)
-        sums = poisson_input(weight, key, carry.step, mean=mean_of(part), initial=sums)
+        added = poisson_input(weight, key, carry.step, mean=mean_of(part), initial=sums)
+        sums = added if part.window is None else jnp.where(is_on(part.window, carry.step), added, sums)
     for _, part in arrivals.projections:
         sums = _delivered(part, carry.history[part.source], carry.step, sums)
     return sums

@@ -50,6 +50,14 @@ if hasP and first_step < last_step:
     {step}"""
 
 
+_POISSON: Final = "known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), key{m}[0])"
+# The expression of an input, by its kind.
+_DRAWN: Final = {
+    "poisson": _POISSON,
+    "pulse": f"({_POISSON} if window{{m}}[0] <= {{time}} < window{{m}}[1] else np.uint32(0))",
+}
+
+
 class Lines:
     """Hold the lines of all populations for the places of a run."""
 
@@ -111,7 +119,8 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
     for j, sums in ((j, x) for j, x in enumerate(plan.sums) if x.population == p):
         is_state = plan.is_state(sums)
         y = f"x{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{j}"
-        time, drawn = "time - 1" if is_state else "time", {m: _drawn(m) for m in sums.inputs}
+        time = "time - 1" if is_state else "time"
+        drawn = {m: _DRAWN[kind].format(m=m, time="{0}") for m, kind in sums.inputs}
         added = [
             f"{y} += at(weight{m}, i) * weight{m}.dtype.type({x.format(time)})" for m, x in drawn.items()
         ]
@@ -150,7 +159,7 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         *zero,
         "if ownP:",  # a warp without neurons may come to this when others have ended
         *(f"    {x}" for x in load),
-        *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m in x.inputs),
+        *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m, _ in x.inputs),
         *(
             f"got{j} = {f'pulled{j}[thread]' if how.pulled else f'ring{j}[0, 0]'}"
             for j, x in enumerate(plan.sums)
@@ -168,11 +177,6 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
 def _of(p: int, lines: list[str]) -> list[str]:
     """Return the lines with the number of a population for P."""
     return [re.sub(r"(?<=[a-z])P\b|\bP\b", str(p), line) for line in lines]
-
-
-def _drawn(m: int) -> str:
-    """Return the expression of a Poisson number, with a place for its time."""
-    return f"known_poisson(which{m}[i], tables{m}, i, np.uint32({{}}), key{m}[0])"
 
 
 def _recorded(plan: Plan, p: int) -> list[str]:
