@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from event_ops import CSR, CompactCSR, neuron_step
-from event_ops.network import Network, PoissonInput, Population, Projection, Record
+from event_ops.network import Network, PoissonInput, Population, Projection, Record, SpikeInput, TimedInput
 from event_ops.network.cuda.division import Launch
 
 GRID = 16
@@ -153,6 +153,30 @@ def test_warps_may_have_several_words(everything, monkeypatch):
     jax.clear_caches()
     network, state = everything
     assert_as_on_cpu(network, state, 40)
+
+
+@pytest.mark.parametrize("launch", [None, pytest.param(Launch(2, 32), marks=pytest.mark.slow)])
+def test_given_inputs_are_those_of_the_cpu(launch, monkeypatch):
+    if launch is not None:  # warps with several words
+        monkeypatch.setattr("event_ops.network.numba_cuda.launch_for", lambda words: launch)
+        jax.clear_caches()
+    size, steps = 130, 9
+    rng = np.random.default_rng(2)
+    times, ids = rng.integers(0, 12, 400), rng.integers(0, size, 400)
+    inputs = [
+        SpikeInput("jump", times, ids, weight=2.0),
+        TimedInput("I_syn", name="current", every=2),
+        PoissonInput("jump", weight=0.5, mean=0.7, start=2, stop=7),
+        TimedInput("jump", name="kick"),
+        SpikeInput("I_syn", times, ids[::-1], weight=jnp.arange(size) / GRID),
+    ]
+    network = Network(population(size), inputs=inputs, record=Record(spikes=2000))
+    given = {"current": rng.integers(0, 32, (5, size)) / GRID, "kick": rng.integers(0, 9, (9, 1)) / GRID}
+    given = {name: x.astype(np.float32) for name, x in given.items()}
+    state = network.state(START, seed=3)
+    found = network.run(state, steps, inputs=given, backend="numba_cuda")
+    assert_same(found, network.run(state, steps, inputs=given, backend="numba_cpu"))
+    assert found[1].num_spikes > size
 
 
 def test_a_batch_goes_through_the_kernel_one_after_the_other():

@@ -1,6 +1,8 @@
 """Networks of spiking neurons: declared in parts, and run for many steps in one call."""
 
 from event_ops.network.inputs import PoissonInput as PoissonInput
+from event_ops.network.inputs import SpikeInput as SpikeInput
+from event_ops.network.inputs import TimedInput as TimedInput
 from event_ops.network.inputs import parrot as parrot
 from event_ops.network.parts import Population as Population
 from event_ops.network.parts import Record as Record

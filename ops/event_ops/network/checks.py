@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import FLOATS, check_dtype, check_shape, is_known
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import is_number
-from event_ops.network.inputs import PoissonInput
+from event_ops.network.inputs import Input, PoissonInput, SpikeInput, TimedInput
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
 from event_ops.network.parts import Population, Record
 from event_ops.network.projections import Projection
@@ -25,12 +26,15 @@ def check_parts(
     """Raise unless parts are of their kinds, and matrices fit the populations that they connect."""
     _check_kinds("neurons", populations.values(), Population)
     _check_kinds("projections", projections, Projection)
-    _check_kinds("inputs", inputs, PoissonInput)
+    _check_kinds("inputs", inputs, PoissonInput, TimedInput, SpikeInput)
     _check_kinds("record", [record], Record)
     if not populations or (ONLY in populations and len(populations) > 1):
         raise ValueError("neurons is an empty dictionary, or has an empty name; expected name -> Population")
     if sum(x.size for x in populations.values()) > _LAST:
         raise ValueError(f"there are more neurons than int32 can count, {_LAST}")
+    names = [part.name for part in inputs if isinstance(part, TimedInput)]
+    if len(names) > len(set(names)):
+        raise ValueError(f"inputs have the names {', '.join(names)}; expected a name for each TimedInput")
     for part in inputs:
         _check_names(part, populations, "target")
     for part in projections:
@@ -43,10 +47,11 @@ def check_parts(
             )
 
 
-def _check_kinds(name: str, parts: Any, kind: type) -> None:
+def _check_kinds(name: str, parts: Any, *kinds: type) -> None:
     for part in parts:
-        if not isinstance(part, kind):
-            raise TypeError(f"{name} has a {type(part).__name__}; expected {kind.__name__}")
+        if not isinstance(part, kinds):
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"{name} has a {type(part).__name__}; expected {expected}")
 
 
 def _check_names(part: Any, populations: Mapping[str, Population], *roles: str) -> None:
@@ -142,16 +147,50 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
                 f"its weights: .astype('{dtype}')"
             )
     for _, part in arrivals.inputs:
-        for role, value in (("mean", part.mean), ("weight", part.weight)):
-            if np.shape(value) not in ((), (population.size,)):
-                raise ValueError(
-                    f"the {role} of {_said(part)} has shape {np.shape(value)}; expected () or "
-                    f"({population.size},): one for all, or one for each neuron"
-                )
-        if not is_number(part.weight) and part.weight.dtype != dtype:
-            raise TypeError(
-                f"the weight of {_said(part)} has dtype {part.weight.dtype}; expected {dtype}, as {name} has"
+        _check_input(part, name, dtype, population.size)
+
+
+def _check_input(part: Input, name: str, dtype: Any, size: int) -> None:
+    """Raise unless mean, weight and ids of an input fit a population of this size."""
+    if isinstance(part, TimedInput):
+        return
+    for role, value in (
+        ("mean", part.mean if isinstance(part, PoissonInput) else 0),
+        ("weight", part.weight),
+    ):
+        if np.shape(value) not in ((), (size,)):
+            raise ValueError(
+                f"the {role} of {_said(part)} has shape {np.shape(value)}; expected () or "
+                f"({size},): one for all, or one for each neuron"
             )
+    if not is_number(part.weight) and part.weight.dtype != dtype:
+        raise TypeError(
+            f"the weight of {_said(part)} has dtype {part.weight.dtype}; expected {dtype}, as {name} has"
+        )
+    if isinstance(part, SpikeInput) and is_known(part.ids) and part.ids.size and part.ids.max() >= size:
+        raise ValueError(f"{_said(part)} has ids up to {part.ids.max()}; expected them in [0, {size})")
+
+
+def check_inputs(
+    inputs: Sequence[Input], given: Mapping[str, Any], layout: Layout, state: State, steps: int
+) -> dict[str, jax.Array]:
+    """Return name -> values of inputs in these steps; raise unless there are those of each `TimedInput`."""
+    timed = {part.name: part for part in inputs if isinstance(part, TimedInput)}
+    if given.keys() != timed.keys():
+        found, expected = (", ".join(map(repr, names)) or "none" for names in (given, timed))
+        raise ValueError(
+            f"inputs of the run are {found}; expected {expected}: the values of each TimedInput by its name"
+        )
+    values = {}
+    for name, part in timed.items():
+        values[name] = as_array(given[name], name)
+        states, size = layout.named(state.neurons)[part.target], layout.populations[part.target].size
+        rows = part.rows(steps)
+        why = f"a row for each {part.every} of {steps} steps, and a column for each neuron, or for all"
+        check_shape(f"the input {name!r}", values[name], (rows, size), (rows, 1), why=why)
+        dtype = states[part.receptor].dtype if part.receptor in states else float_of(states)
+        check_dtype(f"the input {name!r}", values[name], (str(dtype),))
+    return values
 
 
 def _check_ids(key: str, ids: np.ndarray, states: Mapping[str, Any], size: int) -> None:

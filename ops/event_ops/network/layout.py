@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from event_ops.network.inputs import PoissonInput
+from event_ops.network.inputs import Input
 from event_ops.network.parts import Population
 from event_ops.network.projections import Projection
 
@@ -21,7 +21,7 @@ class Arrivals(NamedTuple):
 
     target: str
     receptor: str
-    inputs: tuple[tuple[int, PoissonInput], ...]
+    inputs: tuple[tuple[int, Input], ...]
     projections: tuple[tuple[int, Projection], ...]
 
 
@@ -46,7 +46,7 @@ class Layout:
     def of(
         cls,
         populations: Mapping[str, Population],
-        inputs: Sequence[PoissonInput],
+        inputs: Sequence[Input],
         projections: Sequence[Projection],
     ) -> Layout:
         """Return the layout of a network of these parts."""

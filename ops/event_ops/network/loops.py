@@ -79,6 +79,30 @@ def write_history(sent: Any, history: Any) -> None:
 
 
 @njit(**INLINED)
+def add_values(values: Any, every: Any, step: Any, y: Any, low: Any, high: Any) -> None:
+    """Add the row of a step, a number for each neuron or one for all, to a range of y."""
+    row, last = np.uintp(step) // np.uintp(every), np.uintp(values.shape[1] - 1)
+    if last > 0:
+        for j in range(np.uintp(low), np.uintp(high)):
+            y[j] += values[row, j]
+    else:
+        for j in range(np.uintp(low), np.uintp(high)):
+            y[j] += values[row, 0]
+
+
+@njit
+def add_train(weight: Any, ids: Any, spans: Any, step: Any, y: Any, low: Any, high: Any) -> None:
+    """Add the given spikes of a step to a range of y; those of one neuron follow each other."""
+    k, end = np.uintp(spans[step]), np.uintp(spans[step + 1])
+    while k < end:
+        j, number = ids[k], 0
+        while k < end and ids[k] == j:
+            number, k = number + 1, k + np.uintp(1)
+        if low <= j < high:
+            y[j] += weight[j] * y.dtype.type(number)
+
+
+@njit(**INLINED)
 def list_spikes(spikes: Any, sent: Any, time: Any, share: Any) -> None:
     """List the spikes of a step in the range of a share."""
     low, high = sent.bounds[share], sent.bounds[share + 1]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from event_ops.network import reference
 from event_ops.network.plan import Arrays, NoNativeRunError, Plan, plan_of
@@ -15,21 +14,21 @@ Run = Callable[[Any, State, Plan, Arrays, Any], Any]  # of network, state, plan,
 
 
 def make_build(run: Run) -> Callable[..., Any]:
-    """Return `build`, whose function of the leaves of a network and a state is the run, or the scan."""
+    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan."""
 
     def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
         def call(*leaves: Any) -> Any:
-            network, state = jax.tree.unflatten(tree, leaves)
+            network, state, values = jax.tree.unflatten(tree, leaves)
             try:
-                plan, arrays = plan_of(network, state)
+                plan, arrays = plan_of(network, state, values, steps)
             except NoNativeRunError as reason:
                 warnings.warn(
                     f"the network runs as a scan of operators, since {reason}; put it into the step, or say "
                     "that the scan is meant: backend='reference'",
                     stacklevel=2,
                 )
-                return reference.run(network, state, steps)
-            return run(network, state, plan, arrays | {"steps": np.int32(steps)}, outs)
+                return reference.run(network, state, values, steps)
+            return run(network, state, plan, arrays, outs)
 
         return call
 

@@ -27,9 +27,9 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # plans
 _DELIVER: Final = {3: "deliver_entries", 4: "deliver_words"}  # by the number of arrays of a matrix
 _LOOPS: Final = (
-    clear, done, draw, hoist, loops.Sent, loops.bounds_of, loops.end_record, loops.end_step,
-    loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state, loops.write_history, new_phases,
-    num_threads, prange, stored_spikes, take,
+    clear, done, draw, hoist, loops.Sent, loops.add_train, loops.add_values, loops.bounds_of,
+    loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state,
+    loops.write_history, new_phases, num_threads, prange, stored_spikes, take,
 )  # fmt: skip
 _OUTSIDE: Final = {
     **{x.__name__: x for x in _LOOPS},
@@ -80,6 +80,8 @@ _DRAW: Final = (
 _GIVEN: Final = {
     "poisson": [_DRAW],
     "pulse": ["if window{m}[0] <= {time} < window{m}[1]:", f"    {_DRAW}"],
+    "values": ["add_values(values{m}, hold{m}[0], {time} - start, {y}, low{p}, high{p})"],
+    "spikes": ["add_train(weight{m}, train{m}, spans{m}, {time} - start, {y}, low{p}, high{p})"],
 }
 _SHARED: Final = ("phases", "shares", "turns", "start", "interval", "first", "found", "times", "ids")
 _NUMBERS: Final = ("begin", "steps", "every", "first", "most_shares")

@@ -1,6 +1,6 @@
 """The plan of a native run: functions of neurons, additions to receptors, and the arrays that it reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,11 @@ from event_ops.checks.csr import check_csr, event_weights
 from event_ops.checks.packed_entries import check_parts, equal_starts
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
-from event_ops.kernels.reference.poisson import poisson_tables
+from event_ops.network.inputs import Given
 from event_ops.network.layout import Arrivals, Layout, float_of
 from event_ops.network.parts import Population
 from event_ops.network.projections import Projection
-from event_ops.network.reference import key_of, mean_of, noise_of
+from event_ops.network.reference import noise_of
 from event_ops.network.states import State
 from event_ops.sparse.compact import CompactCSR
 
@@ -83,25 +83,26 @@ def outputs(plan: Plan) -> list[str]:
 def lacks(network: Any, state: State) -> str:
     """Return why a network has no native run, as a clause, or ""."""
     try:
-        plan_of(network, state)
+        plan_of(network, state, {}, 1)
     except NoNativeRunError as reason:
         return str(reason)
     return ""
 
 
-def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
+def plan_of(network: Any, state: State, values: Mapping[str, jax.Array], steps: int) -> tuple[Plan, Arrays]:
     """Return the plan of a run from this state, and name -> array that its kernel reads.
 
     Raises NoNativeRunError.
     """
     layout: Layout = network.layout
     numbers = {name: number for number, name in enumerate(layout.populations)}
-    arrays: Arrays = {"begin": state.step, "every": np.int32(network.record.every)}
+    given = Given(state.seed, state.step, steps, values)
+    arrays: Arrays = {"begin": state.step, "steps": np.int32(steps), "every": np.int32(network.record.every)}
     arrays["first"] = np.array([*layout.first.values(), layout.total], np.int32)
     neurons = layout.named(state.neurons)
-    steps = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
+    stepped = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
     matrices = [matrix_of(part) for part in network.projections]
-    sums = [_sums_of(x, layout, numbers, neurons[x.target], state, arrays, matrices) for x in layout.arrivals]
+    sums = [_sums_of(x, layout, numbers, neurons[x.target], given, arrays, matrices) for x in layout.arrivals]
     for place, part in enumerate(network.projections):
         arrays |= {f"matrix{place}_{k}": x for k, x in enumerate(matrices[place])}
         arrays[f"ages{place}"] = np.array(part.ages, np.int32)
@@ -110,7 +111,7 @@ def plan_of(network: Any, state: State) -> tuple[Plan, Arrays]:
         for key, ids in chosen.items():
             arrays[f"chosen{len(recorded)}"] = ids
             recorded.append((numbers[name], key))
-    return Plan(tuple(steps), tuple(sums), tuple(recorded)), arrays
+    return Plan(tuple(stepped), tuple(sums), tuple(recorded)), arrays
 
 
 def matrix_of(part: Projection) -> tuple[Any, ...]:
@@ -177,20 +178,16 @@ def _sums_of(
     layout: Layout,
     numbers: dict[str, int],
     states: Any,
-    state: State,
+    given: Given,
     arrays: Arrays,
     matrices: Sequence[tuple[Any, ...]],
 ) -> Sums:
-    """Return the additions to a receptor; add the tables of its inputs to the arrays."""
+    """Return the additions to a receptor; add those that its inputs read to the arrays."""
     receptor, size = arrivals.receptor, layout.populations[arrivals.target].size
     dtype = states[receptor].dtype if receptor in states else float_of(states)
     for place, part in arrivals.inputs:
-        tables, which = poisson_tables(mean_of(part))
-        arrays[f"weight{place}"] = jnp.asarray(part.weight).astype(dtype)
-        arrays[f"key{place}"], arrays[f"tables{place}"] = key_of(state.seed, place), tables
-        arrays[f"which{place}"] = np.broadcast_to(which, size)
-        if part.window is not None:
-            arrays[f"window{place}"] = np.array(part.window, np.int32)
+        more = part.arrays(place, size, dtype, given)
+        arrays |= {f"{name}{place}": x for name, x in more.items()}
     projections = tuple(
         (place, numbers[part.source], len(matrices[place])) for place, part in arrivals.projections
     )

@@ -10,15 +10,13 @@ import numpy as np
 from event_ops.catalog.compact_event_arrivals.op import compact_event_arrivals
 from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals
 from event_ops.catalog.pack_events.op import pack_events
-from event_ops.catalog.poisson_input.op import poisson_input
 from event_ops.catalog.spike_compact.op import spike_compact
-from event_ops.network.inputs import PoissonInput
+from event_ops.network.inputs import Given
 from event_ops.network.layout import Arrivals, Layout, float_of
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.sparse.compact import CompactCSR
 
-_KEY_STEP = 0x9E3779B9  # odd, and of many bits: seeds that are small numbers stay apart
 _MOST = np.iinfo(np.int32).max
 Spikes = Mapping[str, jax.Array]
 
@@ -40,34 +38,16 @@ class Carry(NamedTuple):
     log: Log
 
 
-def key_of(seed: jax.Array, place: int) -> jax.Array:
-    """Return the key from which the Poisson input at this place among all draws."""
-    return seed ^ np.uint32(place * _KEY_STEP % (1 << 32))
-
-
-def mean_of(part: PoissonInput) -> np.ndarray:
-    """Return the mean of an input as an array."""
-    return np.asarray(part.mean, np.float64)
-
-
-def is_on(window: tuple[int, int], step: jax.Array) -> jax.Array:
-    """Return whether a step lies in a window of steps."""
-    return (step >= window[0]) & (step < window[1])
-
-
 def noise_of(layout: Layout, name: str, state_seed: jax.Array, step: jax.Array) -> dict[str, Any]:
     """Return seed, step and first by name for a model with noise."""
     words = {"seed": state_seed, "step": step, "first": layout.first[name]}
     return {key: words[key] for key in layout.populations[name].drawn}
 
 
-def sums_of(arrivals: Arrivals, carry: Carry, seed: jax.Array, sums: jax.Array) -> jax.Array:
+def sums_of(arrivals: Arrivals, carry: Carry, given: Given, sums: jax.Array) -> jax.Array:
     """Return the sums with the arrivals of this step added."""
     for place, part in arrivals.inputs:
-        weight = jnp.asarray(part.weight).astype(sums.dtype)
-        key = key_of(seed, place)
-        added = poisson_input(weight, key, carry.step, mean=mean_of(part), initial=sums)
-        sums = added if part.window is None else jnp.where(is_on(part.window, carry.step), added, sums)
+        sums = part.add(sums, place, carry.step, given)
     for _, part in arrivals.projections:
         sums = _delivered(part, carry.history[part.source], carry.step, sums)
     return sums
@@ -86,7 +66,7 @@ def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.
     return csr_event_arrivals(recent, A.data, A.indices, A.indptr, step, **how)
 
 
-def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[str, jax.Array]]:
+def stepped(layout: Layout, carry: Carry, inputs: Given) -> tuple[Carry, dict[str, jax.Array]]:
     """Return the carry after a step but for the list, and the spikes."""
     variables: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.populations}
     for arrivals in layout.arrivals:
@@ -94,10 +74,10 @@ def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[
         states = carry.neurons[target]
         if receptor not in states:
             nothing = jnp.zeros(layout.populations[target].size, float_of(states))
-            variables[target][receptor] = sums_of(arrivals, carry, seed, nothing)
+            variables[target][receptor] = sums_of(arrivals, carry, inputs, nothing)
     neurons, history, spikes = {}, {}, {}
     for name, population in layout.populations.items():
-        given = variables[name] | noise_of(layout, name, seed, carry.step)
+        given = variables[name] | noise_of(layout, name, inputs.seed, carry.step)
         neurons[name], fired = population.step(carry.neurons[name], given)
         spikes[name] = fired.astype(bool)
         row = carry.step % layout.slots[name]
@@ -106,7 +86,7 @@ def stepped(layout: Layout, carry: Carry, seed: jax.Array) -> tuple[Carry, dict[
     for arrivals in layout.arrivals:
         states = neurons[arrivals.target]
         if arrivals.receptor in states:
-            states[arrivals.receptor] = sums_of(arrivals, carry, seed, states[arrivals.receptor])
+            states[arrivals.receptor] = sums_of(arrivals, carry, inputs, states[arrivals.receptor])
     return carry, spikes
 
 
@@ -134,16 +114,17 @@ def traces_of(network: Any, neurons: Mapping[str, Mapping[str, jax.Array]]) -> d
     }
 
 
-def run(network: Any, state: State, steps: int) -> Any:
+def run(network: Any, state: State, values: Mapping[str, jax.Array], steps: int) -> Any:
     """Return the states, the histories, and the record."""
     layout, record = network.layout, network.record
+    inputs = Given(state.seed, state.step, steps, values)
     room = record.spikes + max(x.size for x in layout.populations.values())
     at_once = record.every if record.states else steps  # a row of no states at the end
     log = Log(jnp.full(room, -1, jnp.int32), jnp.full(room, layout.total, jnp.int32), jnp.int32(0))
     begin = Carry(layout.named(state.neurons), layout.named(state.history), state.step, log)
 
     def one_step(carry: Carry, _: None) -> tuple[Carry, None]:
-        after, spikes = stepped(layout, carry, state.seed)
+        after, spikes = stepped(layout, carry, inputs)
         return after._replace(step=carry.step + 1, log=logged(layout, carry.log, spikes, carry.step)), None
 
     def one_row(carry: Carry, _: None) -> tuple[Carry, Any]:
@@ -159,10 +140,10 @@ def run(network: Any, state: State, steps: int) -> Any:
 
 
 def build(*, tree: Any, steps: int, **_: Any) -> Callable[..., Any]:
-    """Return the function of the leaves of a network and a state."""
+    """Return the function of the leaves of a network, a state, and values of inputs."""
 
     def call(*leaves: Any) -> Any:
-        network, state = jax.tree.unflatten(tree, leaves)
-        return run(network, state, steps)
+        network, state, values = jax.tree.unflatten(tree, leaves)
+        return run(network, state, values, steps)
 
     return call

@@ -11,8 +11,8 @@ import numpy as np
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import seed_word
-from event_ops.network.checks import check_parts, check_state, check_steps
-from event_ops.network.inputs import PoissonInput
+from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
+from event_ops.network.inputs import Input
 from event_ops.network.layout import ONLY, Layout
 from event_ops.network.parts import Population, Record
 from event_ops.network.plan import lacks
@@ -82,14 +82,14 @@ class Network:
     populations: tuple[Population, ...]
     names: tuple[str, ...]
     projections: tuple[Projection, ...]
-    inputs: tuple[PoissonInput, ...]
+    inputs: tuple[Input, ...]
     record: Record
 
     def __init__(
         self,
         neurons: Population | Mapping[str, Population],
         projections: Sequence[Projection] = (),
-        inputs: Sequence[PoissonInput] = (),
+        inputs: Sequence[Input] = (),
         record: Record | None = None,
     ) -> None:
         several = dict(neurons) if isinstance(neurons, Mapping) else {ONLY: neurons}
@@ -130,7 +130,14 @@ class Network:
         check_state(state, layout, self.record)
         return state
 
-    def run(self, state: State, steps: int, *, backend: str | None = None) -> tuple[State, Recording]:
+    def run(
+        self,
+        state: State,
+        steps: int,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        backend: str | None = None,
+    ) -> tuple[State, Recording]:
         """Return the state after `steps` steps, and their record.
 
         Runs go on where the last one ended: `run(100)` gives the same bits as `run(50)` twice.
@@ -138,18 +145,22 @@ class Network:
         Args:
             state: of `state`, or of a run; under `jax.jit(..., donate_argnums=...)` it is updated in place.
             steps: >= 1, static; a multiple of the record's `every`, where it has states.
+            inputs: name -> values of each `TimedInput` in these steps, (ceil(steps / every), size) or
+                (ceil(steps / every), 1), in the dtype of the receptor.
             backend: "numba_cpu", the native call, "numba_cuda", the kernel of a GPU, or "reference", the
                 scan; default: choose, as `explain` says.
 
         Raises:
-            TypeError: a state of a dtype that does not fit, or names that the model does not take.
-            ValueError: a shape or a receptor that does not fit, or a native backend where it cannot be.
+            TypeError: a state or values of a dtype that does not fit, or names that the model does not take.
+            ValueError: a shape, a receptor, or the name of an input that does not fit, or a native backend
+                where it cannot be.
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
         if backend in _BACKENDS and (reason := lacks(self, state)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
-        leaves, tree = jax.tree.flatten((self, state))
+        values = check_inputs(self.inputs, inputs or {}, self.layout, state, count)
+        leaves, tree = jax.tree.flatten((self, state, values))
         outs = self._outs(state, count)
         neurons, history, recorded = kernel(*leaves, outs=outs, backend=backend, tree=tree, steps=count)
         step = state.step + np.int32(count)

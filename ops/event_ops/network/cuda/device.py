@@ -149,6 +149,22 @@ def delay_of(indptr: Any, each: Any, neuron: Any, entry: Any) -> Any:
 
 
 @cuda.jit(device=True)
+def value_at(values: Any, every: Any, step: Any, i: Any) -> Any:
+    """Return what is given for neuron i in a step of the run; 0 behind the last, which is read ahead."""
+    row, column = step // every, i if values.shape[1] > 1 else np.uint64(0)
+    return values[np.uint64(row), column] if is_inside(row, values.shape[0]) else values.dtype.type(0)
+
+
+@cuda.jit(device=True)
+def number_at(ids: Any, spans: Any, step: Any, i: Any) -> Any:
+    """Return how many spikes are given for neuron i in a step of the run; 0 behind the last."""
+    if not is_inside(step, spans.size - 1):
+        return 0
+    neuron, low, high = np.int64(i), spans[np.uint64(step)], spans[np.uint64(step + 1)]
+    return upper_bound(ids, neuron, low, high) - upper_bound(ids, neuron - 1, low, high)
+
+
+@cuda.jit(device=True)
 def add_at(ring: Any, slot: Any, column: Any, weight: Any) -> None:
     """ring[slot, column] += weight; slots go round."""
     slots = ring.shape[0]

@@ -23,16 +23,9 @@ from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    "add_at",
-    "arrive",
-    "delay_of",
-    "extent",
-    "id_of",
-    "note_bits",
-    "receive_bits",
-    "send_bits",
-    "wait_for_all",
-)
+    "add_at", "arrive", "delay_of", "extent", "id_of", "note_bits", "number_at", "receive_bits", "send_bits",
+    "value_at", "wait_for_all",
+)  # fmt: skip
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)

@@ -55,7 +55,14 @@ _POISSON: Final = "known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), k
 _DRAWN: Final = {
     "poisson": _POISSON,
     "pulse": f"({_POISSON} if window{{m}}[0] <= {{time}} < window{{m}}[1] else np.uint32(0))",
+    "values": "value_at(values{m}, hold{m}[0], {time} - start, i)",
+    "spikes": "number_at(train{m}, spans{m}, {time} - start, i)",
 }
+
+
+def _weighted(m: int, kind: str, number: str) -> str:
+    """Return the expression of what an input adds, given that of its number."""
+    return number if kind == "values" else f"at(weight{m}, i) * weight{m}.dtype.type({number})"
 
 
 class Lines:
@@ -121,12 +128,10 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         y = f"x{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{j}"
         time = "time - 1" if is_state else "time"
         drawn = {m: _DRAWN[kind].format(m=m, time="{0}") for m, kind in sums.inputs}
-        added = [
-            f"{y} += at(weight{m}, i) * weight{m}.dtype.type({x.format(time)})" for m, x in drawn.items()
-        ]
+        added = [f"{y} += {_weighted(m, kind, drawn[m].format(time))}" for m, kind in sums.inputs]
         place = f"pulled{j}[thread]" if how.pulled else f"ring{j}[np.uint64(now), i]"
         if how.resident:
-            added = [f"{y} += at(weight{m}, i) * weight{m}.dtype.type(drawn{m})" for m in drawn]
+            added = [f"{y} += {_weighted(m, kind, f'drawn{m}')}" for m, kind in sums.inputs]
             meanwhile += [
                 f"drawn{m} = {x.format('last_step - 1' if is_state else 'last_step')}"
                 for m, x in drawn.items()

@@ -1,0 +1,166 @@
+"""Inputs of `Network` that are given: values over time, and spikes that are replayed."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_networks import LIF, START, assert_same, silent
+
+from event_ops import CSR, lif_expsyn_step
+from event_ops.network import Network, Population, Projection, Record, SpikeInput, TimedInput, parrot
+
+SOURCES, TARGETS, STEPS, DELAY = 5, 40, 30, 2
+RNG = np.random.default_rng(8)
+TIMES, IDS = RNG.integers(0, STEPS + 9, 90), RNG.integers(0, SOURCES, 90)
+WEIGHTS = RNG.integers(1, 9, TARGETS).astype(np.float32)
+GIVEN: Any = {
+    "current": RNG.integers(-5, 9, (STEPS // 3, TARGETS)).astype(np.float32),
+    "kick": RNG.integers(0, 2, (STEPS, 1)).astype(np.float32),
+}
+# Nothing decays, and nobody spikes: states are exact sums.
+KEPT: Any = LIF | {"tau_m": 1e9, "tau_syn": 1e9, "R_m": 0.0, "V_th": 1e9}
+
+
+@pytest.fixture(scope="module")
+def network():
+    """Parrots that replay spikes, and neurons that count what arrives."""
+    return Network(
+        {"source": Population(SOURCES, parrot), "target": Population(TARGETS, lif_expsyn_step, **KEPT)},
+        [Projection(CSR.from_dense(ONES), "I_syn", delay=DELAY, source="source", target="target")],
+        [
+            SpikeInput("spikes", TIMES, IDS, target="source"),
+            TimedInput("I_syn", name="current", every=3, target="target"),
+            TimedInput("jump", name="kick", target="target"),
+            SpikeInput("I_syn", TIMES, IDS * 7, weight=jnp.asarray(WEIGHTS), target="target"),
+        ],
+        Record(spikes=200, states={"target": {"I_syn": np.arange(TARGETS), "V_m": [0, 39]}}),
+    )
+
+
+ONES = np.ones((SOURCES, TARGETS), np.float32)
+
+
+def first_state(network):
+    return network.state({"source": {"arrived": 0.0}, "target": START | {"I_syn": 0.0}})
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_inputs_are_added_when_they_are_given_for(network, backend):
+    _, recording = network.run(first_state(network), STEPS, inputs=GIVEN, backend=backend)
+    given = np.zeros((STEPS + 9, SOURCES), np.int64)
+    np.add.at(given, (TIMES, IDS), 1)
+    assert (given > 2).any()
+    sent = given[:STEPS] > 0
+    np.testing.assert_array_equal(recording.spikes, np.nonzero(sent))
+    added = np.repeat(GIVEN["current"], 3, axis=0)
+    added[:, : 7 * SOURCES : 7] += given[:STEPS] * WEIGHTS[: 7 * SOURCES : 7]
+    added[DELAY:] += sent[:-DELAY].sum(1, keepdims=True)
+    np.testing.assert_array_equal(recording.states["target"]["I_syn"], np.cumsum(added, axis=0))
+    moved = -60 + np.cumsum(GIVEN["kick"], axis=0)
+    np.testing.assert_array_equal(recording.states["target"]["V_m"], np.repeat(moved, 2, axis=1))
+
+
+def test_a_chunk_is_given_its_part(network):
+    whole, _ = network.run(first_state(network), STEPS, inputs=GIVEN)
+    state = first_state(network)
+    for rows in (slice(0, 4), slice(4, 10)):
+        part = {"current": GIVEN["current"][rows], "kick": GIVEN["kick"][3 * rows.start : 3 * rows.stop]}
+        state, _ = network.run(state, 3 * (rows.stop - rows.start), inputs=part)
+    assert_same(state, whole)
+
+
+def test_jit_and_vmap_over_values_and_derivatives(network):
+    kicks = jnp.stack([GIVEN["kick"], 2 * GIVEN["kick"]])
+
+    def end(network, kick):
+        state = first_state(network)
+        state, _ = network.run(state, STEPS, inputs=GIVEN | {"kick": kick})
+        return state.neurons["target"]["V_m"]
+
+    found = jax.jit(jax.vmap(end, in_axes=(None, 0)))(network, kicks)
+    np.testing.assert_array_equal(found[:, 0], -60 + kicks.sum((1, 2)))
+    slope = jax.grad(lambda kick: end(network, kick)[:3].sum())(kicks[0])
+    np.testing.assert_array_equal(slope, np.full((STEPS, 1), 3))
+
+
+def test_traced_spikes_are_sorted_and_those_of_nobody_left_out():
+    def spikes_of(times, ids):
+        network = Network(
+            Population(3, parrot), inputs=[SpikeInput("spikes", times, ids)], record=Record(spikes=9)
+        )
+        return network.run(network.state({"arrived": 0.0}), 6)[1]
+
+    recording = jax.jit(spikes_of)(jnp.int32([4, 2, 1, -1, 2, 3]), jnp.int32([2, 1, 3, 0, 0, -1]))
+    np.testing.assert_array_equal(recording.spikes, ([2, 2, 4], [0, 1, 2]))
+    empty = spikes_of(np.zeros(0, np.int32), np.zeros(0, np.int32))
+    assert empty.num_spikes == 0
+
+
+def on_three(*inputs, steps=4, **given):
+    network = silent(inputs=inputs)
+    return network.run(network.state(START), steps, inputs=given)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: TimedInput("jump", name="a", every=0),
+            ValueError,
+            "every is 0 and name is 'a'; expected at",
+        ),
+        (lambda: TimedInput("jump", name=""), ValueError, "name is ''; expected at least 1 step, and a name"),
+        (
+            lambda: silent(inputs=[TimedInput("jump", name="a")] * 2),
+            ValueError,
+            "inputs have the names a, a; expected a name for each TimedInput",
+        ),
+        (lambda: on_three(a=np.ones((4, 3), "f")), ValueError, "inputs of the run are 'a'; expected none"),
+        (
+            lambda: on_three(TimedInput("jump", name="a")),
+            ValueError,
+            "inputs of the run are none; expected 'a': the values of each TimedInput by its name",
+        ),
+        (
+            lambda: on_three(TimedInput("jump", name="a", every=2), a=np.ones((4, 3), "f")),
+            ValueError,
+            r"the input 'a' has shape \(4, 3\); expected \(2, 3\) or \(2, 1\): a row for each 2 of 4 steps",
+        ),
+        (
+            lambda: on_three(TimedInput("jump", name="a"), a=np.ones((4, 1), int)),
+            TypeError,
+            "the input 'a' has dtype int.*; expected float32",
+        ),
+        (
+            lambda: on_three(TimedInput("E_L", name="a"), a=np.ones((4, 1), "f")),
+            ValueError,
+            r"the receptor of TimedInput\('E_L'\) is a parameter of the population",
+        ),
+        (
+            lambda: SpikeInput("jump", [0.5], [1]),
+            TypeError,
+            r"times is float.*\[1\]; expected a list of integers",
+        ),
+        (lambda: SpikeInput("jump", [1, 2], [1]), ValueError, "times has 2 elements and ids 1"),
+        (
+            lambda: SpikeInput("jump", [3, -1], [1, 3]),
+            ValueError,
+            r"times is or contains -1; expected them in \[0, .*; recording.spikes has no padding",
+        ),
+        (
+            lambda: on_three(SpikeInput("jump", [1], [3])),
+            ValueError,
+            r"SpikeInput\('jump'\) has ids up to 3; expected them in \[0, 3\)",
+        ),
+        (
+            lambda: on_three(SpikeInput("jump", [1], [2], weight=jnp.ones(2))),
+            ValueError,
+            r"the weight of SpikeInput\('jump'\) has shape \(2,\)",
+        ),
+    ],
+)
+def test_wrong_inputs_are_refused_by_name(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
