@@ -14,35 +14,35 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, key_of, recurrent_connectivity
+from event_ops.network import Network, Record
+from event_ops_harness.networks.microcircuit.connectivity import (
+    BACKGROUND,
+    Synapses,
+    key_of,
+    recurrent_connectivity,
+)
+from event_ops_harness.networks.microcircuit.declared import REST, declared
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
-from event_ops_harness.networks.microcircuit.network import State, Wiring, dynamics, initial_state, wiring_of
+from event_ops_harness.networks.microcircuit.network import initial_potentials
 
 DISCARDED = 0.2  # s
 
 
 def counts_of_seeds(
-    model: Microcircuit, wiring: Wiring, seeds: list[int], discarded: int, steps: int
+    model: Microcircuit, synapses: Synapses, seeds: list[int], discarded: int, steps: int
 ) -> jax.Array:
     """(seeds, neurons): how often each neuron fired in `steps` steps, after `discarded` ones."""
-    step = dynamics(model, None)
-    states = [initial_state(model, seed) for seed in seeds]
+    most = 1 + steps // int(model.t_ref / model.dt)  # of a neuron
+    network = declared(model, synapses, Record(spikes=most * model.neurons))
     keys = np.array([key_of(seed, BACKGROUND) for seed in seeds], np.uint32)
-    V_m = jnp.stack([state.V_m for state in states])
+    potentials = np.stack([initial_potentials(model, seed) for seed in seeds])
 
-    def counts(V_m: jax.Array, key: jax.Array, wiring: Wiring) -> jax.Array:
-        seeded = wiring._replace(seed=key)
+    def counts(V_m: jax.Array, key: jax.Array, network: Network) -> jax.Array:
+        state, _ = network.run(network.state({"V_m": V_m, **REST}, seed=key), discarded)
+        _, recording = network.run(state, steps)
+        return jnp.zeros(model.neurons, jnp.int32).at[recording.ids].add(1, mode="drop")
 
-        def body(carry: tuple[State, jax.Array], _: None) -> tuple[tuple[State, jax.Array], None]:
-            state, fired = carry
-            state, spikes = step(state, seeded)
-            return (state, fired + (spikes & (state.t > discarded)).astype(jnp.int32)), None
-
-        # Of the first states only the potentials differ.
-        start = states[0]._replace(V_m=V_m), jnp.zeros(model.neurons, jnp.int32)
-        return jax.lax.scan(body, start, length=discarded + steps)[0][1]
-
-    return jax.jit(jax.vmap(counts, in_axes=(0, 0, None)))(V_m, keys, wiring)
+    return jax.jit(jax.vmap(counts, in_axes=(0, 0, None)))(potentials, keys, network)
 
 
 def main() -> int:
@@ -52,10 +52,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.5)
     options = parser.parse_args()
     model = Microcircuit(N_scaling=options.scale, K_scaling=options.scale)
-    wiring = wiring_of(recurrent_connectivity(model, 1), 1)
+    synapses = recurrent_connectivity(model, 1)
     seeds = list(range(1, options.seeds + 1))
     steps = model.steps(options.seconds)
-    counts = np.asarray(counts_of_seeds(model, wiring, seeds, model.steps(DISCARDED), steps))
+    counts = np.asarray(counts_of_seeds(model, synapses, seeds, model.steps(DISCARDED), steps))
     rates = counts / (steps * model.dt * 1e-3)
     table = Table(title=f"Rates in Hz of {len(seeds)} seeds, one program")
     for heading in ("population", *map(str, seeds), "mean"):

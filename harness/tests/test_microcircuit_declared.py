@@ -6,41 +6,54 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
-from event_ops.network import Record
 from event_ops_harness.networks.microcircuit import network
-from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity, recurrent_drawing
-from event_ops_harness.networks.microcircuit.declared import declared, first_state
+from event_ops_harness.networks.microcircuit.checkpoint import arrays_of
+from event_ops_harness.networks.microcircuit.connectivity import (
+    connect,
+    recurrent_connectivity,
+    recurrent_drawing,
+    thalamic_drawing,
+)
+from event_ops_harness.networks.microcircuit.declared import declared, simulation
 from event_ops_harness.networks.microcircuit.model import Microcircuit, ModelError
+from event_ops_harness.networks.shared.simulation import Simulation
 
 SEED, STEPS = 3, 600
 
 
 @pytest.mark.parametrize(
-    "parameters",
+    ("parameters", "pulse"),
     [
-        {"N_scaling": 0.02, "K_scaling": 0.02},
-        {"N_scaling": 0.002, "K_scaling": 0.05, "drive": "dc", "bg_rate": 12.0},
-        {"N_scaling": 0.01},  # one current for all
-        pytest.param({"N_scaling": 0.1, "K_scaling": 0.1}, marks=pytest.mark.slow),
+        ({"N_scaling": 0.02, "K_scaling": 0.02}, 0.007),
+        ({"N_scaling": 0.002, "K_scaling": 0.05, "drive": "dc", "bg_rate": 12.0}, None),
+        ({"N_scaling": 0.01}, None),  # one current for all
+        pytest.param({"N_scaling": 0.1, "K_scaling": 0.1}, None, marks=pytest.mark.slow),
     ],
-    ids=["poisson", "dc", "not scaled", "a tenth"],
+    ids=["poisson and a pulse", "dc", "not scaled", "a tenth"],
 )
-def test_a_run_in_one_call_has_the_bits_of_the_steps(parameters):
+def test_a_run_in_one_call_has_the_bits_of_the_steps(parameters, pulse):
     model = Microcircuit(**parameters)
     # In two parts, as for two threads: the sums have the same bits.
     synapses = recurrent_connectivity(model, SEED, parts=2)
-    wiring = network.wiring_of(synapses, SEED)
-    begin, step = network.initial_state(model, SEED), network.catalog_step(model, None)
-    wanted, steps = network.simulate(model, step, begin, wiring, steps=STEPS)
+    thalamic = None if pulse is None else connect(thalamic_drawing(model, SEED), model.neurons)
+    wiring = network.wiring_of(synapses, SEED, thalamic)
+    step, recorder = network.catalog_step(model, None, pulse=pulse), network.recorder_of(model)
+    wanted, steps = Simulation(step, network.initial_state(model, SEED), wiring, recorder, STEPS).run()
     assert steps.spikes > 30
 
-    declaration = declared(model, synapses, Record(spikes=steps.spikes))
-    begin = first_state(declaration, model, SEED)
-    assert declaration.explain(begin) == "one native call"
-    state, recording = declaration.run(begin, STEPS)
-    np.testing.assert_array_equal(recording.spikes, (steps.times, steps.ids))
-    for name, x in state.neurons.items():
-        np.testing.assert_array_equal(x, getattr(wanted, name), name)
+    whole = simulation(model, synapses, SEED, STEPS, thalamic=thalamic, pulse=pulse)
+    assert whole.wiring.explain(whole.state) == "one native call"
+    state, recording = whole.run()
+    np.testing.assert_array_equal(recording.times, steps.times)
+    np.testing.assert_array_equal(recording.ids, steps.ids)
+    np.testing.assert_array_equal(recording.counts, steps.counts)
+    assert_same(arrays_of(state, model), arrays_of(wanted, model))
+
+
+def assert_same(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, x in found.items():
+        np.testing.assert_array_equal(x, wanted[name], name)
 
 
 def test_synapses_are_neither_copied_nor_sorted():

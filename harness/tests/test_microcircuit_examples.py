@@ -10,8 +10,8 @@ from example_programs import loaded
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.declared import simulation
 from event_ops_harness.networks.microcircuit.model import Microcircuit
-from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, simulate, wiring_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -24,11 +24,9 @@ def example(name: str) -> ModuleType:
 def test_seeds_of_one_program_are_those_of_programs_of_their_own():
     model = Microcircuit(N_scaling=0.003, K_scaling=0.05)
     connectivity = recurrent_connectivity(model, 1)
-    wiring = wiring_of(connectivity, 1)
-    counts = example("microcircuit_seeds").counts_of_seeds(model, wiring, [1, 2, 3], 100, 300)
+    counts = example("microcircuit_seeds").counts_of_seeds(model, connectivity, [1, 2, 3], 100, 300)
     for seed, found in zip((1, 2, 3), np.asarray(counts), strict=True):
-        own = wiring_of(connectivity, seed)
-        _, alone = simulate(model, catalog_step(model, None), initial_state(model, seed), own, steps=400)
+        _, alone = simulation(model, connectivity, seed, 400).run()
         wanted = np.bincount(alone.ids[alone.times >= 100], minlength=model.neurons)
         assert wanted.sum() > 10
         np.testing.assert_array_equal(found, wanted)

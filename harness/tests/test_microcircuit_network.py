@@ -10,7 +10,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,9 +19,12 @@ pytest.importorskip("numba", reason="the connectivity is drawn by compiled code"
 from unpacked_synapses import Unpacked
 
 from event_ops import CSR, csr_event_deliver
+from event_ops.network import Record
 from event_ops_harness.networks.microcircuit.checkpoint import (
     CheckpointError,
+    arrays_of,
     load_checkpoint,
+    resumed,
     save_checkpoint,
 )
 from event_ops_harness.networks.microcircuit.connectivity import (
@@ -32,20 +34,20 @@ from event_ops_harness.networks.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_drawing,
 )
+from event_ops_harness.networks.microcircuit.declared import REST, declared, first_state, simulation
 from event_ops_harness.networks.microcircuit.delivery import MIN_PARALLEL, deliver_generated, nothing_pending
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
+    CORTEX,
     OPERATORS,
-    State,
     catalog_step,
+    initial_potentials,
     initial_state,
-    pulse_of,
     recorder_of,
-    simulate,
     wiring_of,
 )
 from event_ops_harness.networks.microcircuit.rows import SLOTS
-from event_ops_harness.networks.shared.simulation import SpikesLostError, compile_chunk
+from event_ops_harness.networks.shared.simulation import Simulation, SpikesLostError, compile_chunk
 
 # No background: nothing happens unless a test makes it happen.
 SILENT = Microcircuit(N_scaling=0.001, drive="dc", bg_rate=0.0)
@@ -61,11 +63,11 @@ def synapses(*entries: tuple[int, int, float, int], model: Microcircuit = SILENT
     return Synapses(*map(np.asarray, (A.entries, A.indptr[None], A.scale)))
 
 
-def resting(model: Microcircuit, *above: int) -> State:
+def resting(model: Microcircuit, *above: int) -> np.ndarray:
     """All at rest but some above threshold, which spike in step 0."""
     V = np.full(model.neurons, model.E_L, np.float32)
     V[list(above)] = model.V_th + 5
-    return initial_state(model, 1)._replace(V_m=jax.numpy.asarray(V))
+    return V
 
 
 def gain_of(model: Microcircuit) -> float:
@@ -75,11 +77,17 @@ def gain_of(model: Microcircuit) -> float:
     return model.tau_m / model.C_m * part
 
 
-def spikes_of(model, connectivity, state, steps, backend=None):
+def spikes_of(model, connectivity, V_m, steps, backend=None):
     """[(step, neuron), ...]"""
-    step, wiring = catalog_step(model, backend), wiring_of(connectivity, 1)
-    _, recording = simulate(model, step, state, wiring, steps=steps)
-    return list(zip(recording.times.tolist(), recording.ids.tolist(), strict=True))
+    network = declared(model, connectivity, Record(spikes=9999))
+    _, recording = network.run(network.state({"V_m": V_m, **REST}), steps, backend=backend)
+    return list(zip(*(x.tolist() for x in recording.spikes), strict=True))
+
+
+def of_steps(model, state, wiring, steps):
+    """The last state, and the recording."""
+    recorder = recorder_of(model, int(state.t))
+    return Simulation(catalog_step(model, None), state, wiring, recorder, steps).run()
 
 
 @pytest.mark.parametrize("backend", [None, "reference"])
@@ -138,7 +146,7 @@ def simulate_with_numpy(model: Microcircuit, connectivity: Synapses, steps: int)
     decay_m, decay_syn = math.exp(-model.dt / model.tau_m), math.exp(-model.dt / model.tau_syn)
     gain = gain_of(model)
     drive = model.per_neuron(model.I_dc) * model.tau_m / model.C_m * (1 - decay_m)
-    V = np.asarray(initial_state(model, 5).V_m, np.float64) - model.E_L
+    V = initial_potentials(model, 5).astype(np.float64) - model.E_L
     current, held, arriving, found = np.zeros(n), np.zeros(n, int), np.zeros((steps + 64, n)), []
     for t in range(steps):
         V = np.where(held > 0, V, V * decay_m + gain * current + drive)
@@ -158,7 +166,7 @@ def test_a_network_agrees_with_plain_numpy(backend):
     connectivity = recurrent_connectivity(BUSY, 2)
     wanted = simulate_with_numpy(BUSY, connectivity, 1000)
     assert len(wanted) > 100
-    assert spikes_of(BUSY, connectivity, initial_state(BUSY, 5), 1000, backend) == wanted
+    assert spikes_of(BUSY, connectivity, initial_potentials(BUSY, 5), 1000, backend) == wanted
 
 
 def spikes_in_nest(model: Microcircuit, connectivity: Synapses, V_m: np.ndarray, steps: int) -> list:
@@ -188,28 +196,29 @@ def spikes_in_nest(model: Microcircuit, connectivity: Synapses, V_m: np.ndarray,
 def test_small_networks_agree_with_nest():
     small = synapses((0, 1, 5e4, 7), (0, 2, 3e4, 1), (1, 1, 1e7, 1), (2, 3, -4e4, 3), (1, 3, 9e4, 5))
     state = resting(SILENT, 0)
-    wanted = spikes_in_nest(SILENT, small, np.asarray(state.V_m), 100)
+    wanted = spikes_in_nest(SILENT, small, state, 100)
     assert len(wanted) > 4
     assert spikes_of(SILENT, small, state, 100) == [s for s in wanted if s[0] < 100]
-    connectivity, state = recurrent_connectivity(BUSY, 2), initial_state(BUSY, 5)
-    wanted = spikes_in_nest(BUSY, connectivity, np.asarray(state.V_m), 1000)
+    connectivity, state = recurrent_connectivity(BUSY, 2), initial_potentials(BUSY, 5)
+    wanted = spikes_in_nest(BUSY, connectivity, state, 1000)
     assert len(wanted) > 100
     assert spikes_of(BUSY, connectivity, state, 1000) == [s for s in wanted if s[0] < 1000]
 
 
 def test_a_crowded_step_is_an_error_that_names_it():
     model = replace(SILENT, N_scaling=0.002)
-    state, connectivity = resting(model, *range(65)), synapses((0, 1, 1.0, 1), model=model)
+    connectivity = synapses((0, 1, 1.0, 1), model=model)
+    state = initial_state(model, 1)._replace(V_m=jnp.asarray(resting(model, *range(65))))
     with pytest.raises(SpikesLostError, match=r"step 0 had 65 spikes; the buffer takes 64 of one step"):
-        simulate(model, catalog_step(model, None), state, wiring_of(connectivity, 1), steps=20)
+        of_steps(model, state, wiring_of(connectivity, 1), 20)
 
 
 POISSON = Microcircuit(N_scaling=0.002, K_scaling=0.05)
 
 
-def poisson_run(state: State, steps: int):
-    wiring = wiring_of(recurrent_connectivity(POISSON, 2), 2)
-    return simulate(POISSON, catalog_step(POISSON, None), state, wiring, steps=steps)
+def poisson_run(steps: int, arrays=None):
+    """The last state, and the recording, of a run in one call, from a checkpoint's arrays on."""
+    return simulation(POISSON, recurrent_connectivity(POISSON, 2), 2, steps, arrays).run()
 
 
 def test_a_step_copies_no_array():
@@ -224,31 +233,40 @@ def test_a_step_copies_no_array():
     assert copied <= {"s32[]"}, copied
 
 
-def test_a_checkpoint_goes_on_to_the_same_spikes(tmp_path):
-    _, whole = poisson_run(initial_state(POISSON, 2), 400)
-    state, first = poisson_run(initial_state(POISSON, 2), 130)
+@pytest.mark.parametrize("kind", ["one call", "steps"])
+def test_a_checkpoint_goes_on_to_the_same_spikes_either_way(tmp_path, kind):
+    whole_end, whole = poisson_run(400)
+    state, first = poisson_run(130)
     save_checkpoint(tmp_path / "a.npz", state, POISSON, 2)
-    again = load_checkpoint(tmp_path / "a.npz", POISSON, 2, initial_state(POISSON, 2))
-    _, second = poisson_run(again, 270)
+    arrays = load_checkpoint(tmp_path / "a.npz", POISSON, 2, procedural=False)
+    if kind == "steps":
+        again = resumed(initial_state(POISSON, 2), arrays)
+        end, second = of_steps(POISSON, again, wiring_of(recurrent_connectivity(POISSON, 2), 2), 270)
+    else:
+        end, second = poisson_run(270, arrays)
     assert whole.ids.size > 10
     np.testing.assert_array_equal(np.concatenate([first.times, second.times]), whole.times)
     np.testing.assert_array_equal(np.concatenate([first.ids, second.ids]), whole.ids)
+    ends = arrays_of(end, POISSON), arrays_of(whole_end, POISSON)
+    assert all(np.array_equal(ends[0][name], x) for name, x in ends[1].items())
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     path, start = tmp_path / "a.npz", initial_state(POISSON, 2)
     save_checkpoint(path, start, POISSON, 2)
-    drawn = initial_state(POISSON, 2, nothing_pending(POISSON.neurons))
     with pytest.raises(CheckpointError, match="with --procedural, or without"):
-        load_checkpoint(path, POISSON, 2, drawn)
+        load_checkpoint(path, POISSON, 2, procedural=True)
     with pytest.raises(CheckpointError, match="seed 2, not 3"):
-        load_checkpoint(path, POISSON, 3, start)
+        load_checkpoint(path, POISSON, 3, procedural=False)
     with pytest.raises(CheckpointError, match=r"drive poisson, not dc"):
-        load_checkpoint(path, replace(POISSON, drive="dc"), 2, start)
+        load_checkpoint(path, replace(POISSON, drive="dc"), 2, procedural=False)
     path.write_bytes(b"no checkpoint")
     for other in (path, tmp_path / "missing.npz"):
         with pytest.raises(CheckpointError, match="not a checkpoint of this program"):
-            load_checkpoint(other, POISSON, 2, start)
+            load_checkpoint(other, POISSON, 2, procedural=False)
+    crowded = arrays_of(start, POISSON) | {"pending": np.ones((SLOTS, POISSON.neurons), bool)}
+    with pytest.raises(CheckpointError, match="a step has 149 spikes, and room for 64: use one device"):
+        resumed(start, crowded)
 
 
 @pytest.mark.slow
@@ -257,12 +275,12 @@ def test_a_thalamic_pulse_excites_its_targets():
     model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
     ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
     none = Synapses(np.zeros(0, np.uint32), ends, np.ones((), np.float32))
-    wiring = wiring_of(none, 1, connect(thalamic_drawing(model, 1), model.neurons))
-    step = catalog_step(model, None, pulse=pulse_of(model, 1, 5.0, None))
-    state, _ = simulate(model, step, initial_state(model, 1), wiring, steps=49)
-    before = np.asarray(state.I_syn).copy()
-    state, _ = simulate(model, step, state, wiring, steps=80)
-    reached = np.asarray(state.I_syn) > 0
+    thalamic = connect(thalamic_drawing(model, 1), model.neurons)
+    network = declared(model, none, thalamic=thalamic, pulse=0.005)
+    state, _ = network.run(first_state(network, model, 1), 49)
+    before = np.asarray(state.neurons[CORTEX]["I_syn"])
+    state, _ = network.run(state, 80)
+    reached = np.asarray(state.neurons[CORTEX]["I_syn"]) > 0
     assert not before.any()
     excited = [reached[a:b].mean() for a, b in zip(model.first, model.first[1:], strict=False)]
     assert min(excited[i] for i in (2, 3, 6)) > 0.5
@@ -271,12 +289,10 @@ def test_a_thalamic_pulse_excites_its_targets():
 
 @pytest.mark.slow
 def test_rows_drawn_anew_are_those_that_are_stored():
-    _, stored = poisson_run(initial_state(POISSON, 2), 600)
+    _, stored = poisson_run(600)
     wiring = wiring_of(recurrent_drawing(POISSON, 2), 2)
-    step = catalog_step(POISSON, None)
-    start = initial_state(POISSON, 2, nothing_pending(POISSON.neurons))
-    _, drawn = simulate(POISSON, step, start, wiring, steps=600)
-    assert stored.ids.size > 20
+    _, drawn = of_steps(POISSON, initial_state(POISSON, 2, nothing_pending(POISSON.neurons)), wiring, 600)
+    assert stored.ids.size > 10
     np.testing.assert_array_equal(drawn.times, stored.times)
     np.testing.assert_array_equal(drawn.ids, stored.ids)
 

@@ -125,5 +125,5 @@ def test_a_run_has_the_same_bits_in_however_many_shares(threads, counts):
 def test_small_networks_have_one_share():
     declared = network_in_shares.network()
     population = {"V_m": 0.0, "refractory": 0.0}
-    plan, _ = plan_of(declared, declared.state({"E": population | {"I_syn": 0.0}, "I": population}))
+    plan, _ = plan_of(declared, declared.state({"E": population | {"I_syn": 0.0}, "I": population}), {}, 1)
     assert shares.most_shares(declared, plan) == 1

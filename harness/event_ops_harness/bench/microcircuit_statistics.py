@@ -20,8 +20,8 @@ from rich.table import Table
 
 from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
+from event_ops_harness.networks.microcircuit.declared import simulation
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
-from event_ops_harness.networks.microcircuit.network import catalog_step, initial_state, simulate, wiring_of
 from event_ops_harness.networks.microcircuit.statistics import (
     MAX_RUNS,
     QUANTITIES,
@@ -59,9 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def ours(model: Microcircuit, seed: int, steps: int) -> Spikes:
     """Simulate one run of ours."""
-    wiring = wiring_of(recurrent_connectivity(model, seed), seed)
-    state = initial_state(model, seed)
-    _, recording = simulate(model, catalog_step(model, None), state, wiring, steps=steps)
+    _, recording = simulation(model, recurrent_connectivity(model, seed), seed, steps).run()
     return Spikes(recording.times, recording.ids, 0, steps)
 
 

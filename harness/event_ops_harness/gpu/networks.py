@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.cuba import CUBA
@@ -22,7 +22,7 @@ from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.on_device import drawn_on_device
 from event_ops_harness.networks.microcircuit import network as microcircuit
 from event_ops_harness.networks.microcircuit.connectivity import recurrent_connectivity
-from event_ops_harness.networks.microcircuit.declared import declared, first_state
+from event_ops_harness.networks.microcircuit.declared import declared, first_state, simulation
 from event_ops_harness.networks.microcircuit.model import POPULATIONS, Microcircuit
 from event_ops_harness.networks.shared.simulation import Step
 from event_ops_harness.networks.shared.worker import Counted, counting_run, counting_scan, timed
@@ -100,7 +100,7 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     ways = [*scans(microcircuit.catalog_step(model, None), steps, begin, wiring), one_call]
     figures: dict[str, Any] = {f"{name}, synapses": int(model.synapses.sum()), f"{name}, s to build": built}
     figures |= stretches(name, ways, steps, model.neurons, seconds)
-    return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring, seconds).items()}
+    return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring.recurrent, seconds).items()}
 
 
 def static_network(scale: float, seconds: float) -> dict[str, Any]:
@@ -118,26 +118,13 @@ def static_network(scale: float, seconds: float) -> dict[str, Any]:
         )
 
 
-def rates(model: Microcircuit, wiring: Any, seconds: float) -> dict[str, float]:
+def rates(model: Microcircuit, synapses: Any, seconds: float) -> dict[str, float]:
     """Return the rate of each population in `seconds`, after as many that are not counted."""
-    move, steps = microcircuit.dynamics(model, None), model.steps(seconds)
-
-    def step(carry: Any, _: Any) -> tuple[Any, None]:
-        state, spikes = move(carry[0], wiring)
-        return (state, carry[1] + spikes.astype(jnp.int32)), None
-
-    def run(state: Any) -> Any:
-        counts = jnp.zeros(model.neurons, jnp.int32)
-        return jax.lax.scan(step, (state, counts), length=steps)[0]
-
-    program = jax.jit(run)
-    state, _ = program(microcircuit.initial_state(model, SEED))
-    counts = jax.device_get(program(state)[1])
-    ends = model.first
-    return {
-        f"{population}, Hz": float(counts[low:high].mean() / seconds)
-        for population, low, high in zip(POPULATIONS, ends[:-1], ends[1:], strict=True)
-    }
+    steps = model.steps(seconds)
+    _, recording = simulation(model, synapses, SEED, 2 * steps).run()
+    counts = np.bincount(recording.ids[recording.times >= steps], minlength=model.neurons)
+    each = np.add.reduceat(counts, model.first[:-1]) / model.sizes / seconds
+    return {f"{name}, Hz": float(rate) for name, rate in zip(POPULATIONS, each, strict=True)}
 
 
 def main(argv: list[str] | None = None) -> None:

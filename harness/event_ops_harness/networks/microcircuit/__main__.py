@@ -13,8 +13,10 @@ from rich.table import Table
 
 from event_ops_harness.networks.microcircuit import network
 from event_ops_harness.networks.microcircuit.checkpoint import (
+    Arrays,
     CheckpointError,
     load_checkpoint,
+    resumed,
     save_checkpoint,
 )
 from event_ops_harness.networks.microcircuit.connectivity import (
@@ -23,6 +25,7 @@ from event_ops_harness.networks.microcircuit.connectivity import (
     recurrent_drawing,
     thalamic_drawing,
 )
+from event_ops_harness.networks.microcircuit.declared import simulation as in_one_call
 from event_ops_harness.networks.microcircuit.delivery import nothing_pending
 from event_ops_harness.networks.microcircuit.model import DRIVES, Microcircuit, ModelError
 from event_ops_harness.networks.microcircuit.report import costs_table, populations_table, save_figure
@@ -71,33 +74,50 @@ def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     delivered = {"compact_event_arrivals": "read_slot"} if options.procedural else {}
     # Before anything is built, since this says what cannot run.
     ran_on = explanations([delivered.get(name, name) for name in network.OPERATORS], options.backend)
-    state = network.initial_state(
-        model, options.seed, nothing_pending(model.neurons) if options.procedural else None
-    )
+    arrays = None
     if options.resume is not None:
-        state = load_checkpoint(options.resume, model, options.seed, state)
+        arrays = load_checkpoint(options.resume, model, options.seed, procedural=options.procedural)
     start = time.perf_counter()
     drawn = recurrent_drawing(model, options.seed)
     wiring = wiring_of(options, drawn, model, placement)
     build_seconds = time.perf_counter() - start
-    pulsed = options.pulse is not None
-    pulse = network.pulse_of(model, options.seed, options.pulse * 1e3, options.backend) if pulsed else None
-    step = network.catalog_step(model, options.backend, pulse=pulse, placement=placement)
     discarded = 0 if options.resume else round(options.discard * 1e3 / model.dt)
-    steps, recorder = discarded + model.steps(options.seconds), network.recorder_of(model, int(state.t))
+    steps = discarded + model.steps(options.seconds)
+    if mesh is None and not options.procedural and options.backend is None:
+        pulse: Any = {"thalamic": wiring.thalamic, "pulse": options.pulse}
+        simulation = in_one_call(model, wiring.recurrent, options.seed, steps, arrays, **pulse)
+        ran_on = simulation.wiring.explain(simulation.state)
+    else:
+        simulation = of_steps(options, model, wiring, steps, arrays, placement)
 
-    def report(state: network.State, recording: Recording) -> tuple[Sequence[Table], Any]:
+    def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:
         save(options, model, state, recording)
         spikes = Spikes.of(recording).after(recording.first_step + discarded)
         costs = costs_table(recording, drawn, wiring, model, build_seconds, ran_on)
         return [populations_table(spikes, model), costs], partial(save_figure, spikes, model)
 
-    return Simulation(step, state, wiring, recorder, steps, placement), report
+    return simulation, report
 
 
-def save(
-    options: argparse.Namespace, model: Microcircuit, state: network.State, recording: Recording
-) -> None:
+def of_steps(
+    options: argparse.Namespace,
+    model: Microcircuit,
+    wiring: network.Wiring,
+    steps: int,
+    arrays: Arrays | None,
+    placement: OneDevice,
+) -> Simulation:
+    """Return the simulation of steps: on devices or a backend that are named, or synapses drawn anew."""
+    state = network.initial_state(
+        model, options.seed, nothing_pending(model.neurons) if options.procedural else None
+    )
+    state = state if arrays is None else resumed(state, arrays)
+    step = network.catalog_step(model, options.backend, pulse=options.pulse, placement=placement)
+    recorder = network.recorder_of(model, int(state.t))
+    return Simulation(step, state, wiring, recorder, steps, placement)
+
+
+def save(options: argparse.Namespace, model: Microcircuit, state: Any, recording: Recording) -> None:
     """Write the files that were asked for."""
     if options.npz_out is not None:
         first = {"first_step": recording.first_step, "steps": recording.steps, "dt": model.dt}

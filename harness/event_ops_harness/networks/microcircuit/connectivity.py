@@ -32,7 +32,7 @@ SYNAPSES_AT_ONCE = 1 << 20  # by one thread, and between two moves of the progre
 MAX_SYNAPSES = np.iinfo(np.int32).max
 
 # Independent streams of random numbers from one seed.
-RECURRENT, THALAMIC, BACKGROUND, PULSE = range(4)
+RECURRENT, THALAMIC, BACKGROUND = range(3)
 
 
 def key_of(seed: int, stream: int) -> int:

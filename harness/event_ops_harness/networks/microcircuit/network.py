@@ -1,4 +1,7 @@
-"""One time step of the network, built from the catalog's operators.
+"""What the network is made of, and one time step of it, built from the catalog's operators.
+
+One device with stored synapses runs the same in one call, as `declared.py` has it; the steps are for synapses
+that are drawn anew, for several devices, and for derivatives.
 
 The order within a step is that of NEST's ``iaf_psc_exp``: the potential moves by the current of the step
 before, the current decays, what arrives now is added to it, then who is above threshold spikes; a spike of
@@ -16,25 +19,16 @@ import numpy as np
 
 import event_ops
 from event_ops.kernels.reference.spiking import Surrogate
-from event_ops_harness.networks.microcircuit.connectivity import (
-    BACKGROUND,
-    PULSE,
-    Drawing,
-    Synapses,
-    key_of,
-)
+from event_ops.network import PoissonInput
+from event_ops.network import inputs as network_inputs
+from event_ops_harness.networks.microcircuit.connectivity import BACKGROUND, Drawing, Synapses, key_of
 from event_ops_harness.networks.microcircuit.delivery import delivered, no_spikes, nothing_pending
 from event_ops_harness.networks.microcircuit.model import V_MEAN, V_SD, Microcircuit
 from event_ops_harness.networks.shared.blocks import ONE_DEVICE, OneDevice
-from event_ops_harness.networks.shared.simulation import Recorder, Recording, Simulation, Spikes
+from event_ops_harness.networks.shared.simulation import Recorder, Spikes
 
+CORTEX, THALAMUS = "cortex", "thalamus"  # the populations where there is a pulse
 OPERATORS = ("lif_expsyn_step", "compact_event_arrivals", "poisson_input", "spike_compact")
-
-
-# (factor of the drive, seed, step, current of each neuron in pA) -> this with what it adds
-Background = Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]
-# step -> how often each thalamic neuron spikes in it
-Pulse = Callable[[jax.Array], jax.Array]
 
 
 class State(NamedTuple):
@@ -50,7 +44,7 @@ class Wiring(NamedTuple):
     """Hold the arrays that a step reads and does not change."""
 
     recurrent: Synapses | Drawing
-    thalamic: Synapses | None
+    thalamic: Any  # Synapses where there is a pulse, or None
     seed: jax.Array  # uint32 0-d, of the background
     drive: jax.Array  # float32 0-d, times the background's mean: what a gradient is asked for
 
@@ -91,7 +85,8 @@ def wiring_of(recurrent: Synapses | Drawing, seed: int, thalamic: Synapses | Non
     NumPy arrays of synapses share their memory with the JAX arrays.
     """
     host: Any = recurrent, thalamic, np.uint32(key_of(seed, BACKGROUND)), np.float32(1)
-    return Wiring(*jax.tree.map(jax.device_put, host))
+    # Blocks are where they are drawn, some in other processes: JAX would refuse to put these.
+    return Wiring(*jax.tree.map(lambda x: x if isinstance(x, jax.Array) else jax.device_put(x), host))
 
 
 def at_or_above(V_th: float) -> np.float32:
@@ -116,16 +111,21 @@ def dynamics(
     model: Microcircuit,
     backend: str | None,
     *,
-    pulse: Pulse | None = None,
+    pulse: float | None = None,
     surrogate: Surrogate | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Callable[[State, Wiring], tuple[State, jax.Array]]:
     """Integrate, add arrivals, send the spikes; return them, too, one flag per neuron.
 
-    With a surrogate, spikes are the numbers 0 and 1, through which derivatives go.
+    With a pulse thalamic neurons spike, from that time in s on. With a surrogate, spikes are the numbers 0
+    and 1, through which derivatives go.
     """
     neuron: dict[str, Any] = neuron_parameters(model) | {"surrogate": surrogate}
-    constant, background = constant_current(model), background_of(model, backend)
+    constant, inputs = constant_current(model), list(enumerate(inputs_of(model, pulse)))
+    background, thalamus = (
+        [partial(drawn, part, place, backend) for place, part in inputs if part.receptor == receptor]
+        for receptor in ("I_syn", "spikes")
+    )
 
     def step(state: State, wiring: Wiring) -> tuple[State, jax.Array]:
         V_m, refractory, I_syn, pending, thalamic, t = state
@@ -133,11 +133,13 @@ def dynamics(
         V_m, refractory, I_syn, block_spikes = event_ops.lif_expsyn_step(
             V_m, refractory, I_syn, I_e=I_e, **neuron, backend=backend
         )
-        I_syn = placement.add(partial(background, wiring.drive, wiring.seed, t), I_syn)
+        for add in background:
+            I_syn = placement.add(partial(add, wiring.drive, wiring.seed, t), I_syn)
         spikes = placement.exchange(block_spikes, backend)
         I_syn, pending = delivered(I_syn, pending, wiring.recurrent, spikes, t, backend)
-        if pulse is not None and wiring.thalamic is not None:
-            I_syn, thalamic = delivered(I_syn, thalamic, wiring.thalamic, pulse(t), t, backend)
+        for add in thalamus:
+            pulsed = add(jnp.float32(1), wiring.seed, t, jnp.zeros(model.thalamic_neurons, jnp.float32))
+            I_syn, thalamic = delivered(I_syn, thalamic, wiring.thalamic, pulsed, t, backend)
         return State(V_m, refractory, I_syn, pending, thalamic, t + 1), spikes
 
     return step
@@ -147,7 +149,7 @@ def catalog_step(
     model: Microcircuit,
     backend: str | None,
     *,
-    pulse: Pulse | None = None,
+    pulse: float | None = None,
     placement: OneDevice = ONE_DEVICE,
 ) -> Step:
     """Return one step of the dynamics, with the spikes as a list."""
@@ -165,40 +167,36 @@ def background_mean(model: Microcircuit) -> np.ndarray:
     return model.per_neuron(model.external_rates) * model.dt * 1e-3
 
 
-def background_of(model: Microcircuit, backend: str | None) -> Background:
-    """Return the Poisson drive of every neuron; nothing with the constant drive."""
-    mean = background_mean(model)
-
-    def background(drive: jax.Array, seed: jax.Array, t: jax.Array, I_syn: jax.Array) -> jax.Array:
-        if not mean.any():  # known when traced: the operator is left out
-            return I_syn
-        weight = model.weight_ext * drive
-        return event_ops.poisson_input(weight, seed, t, mean=mean, initial=I_syn, backend=backend)
-
-    return background
-
-
-def pulse_of(model: Microcircuit, seed: int, start: float, backend: str | None) -> Pulse:
-    """Return the spikes at `thalamic_rate` for `thalamic_duration` ms, from `start` in ms on."""
-    first, last = (round(t / model.dt) for t in (start, start + model.thalamic_duration))
-    mean = np.full(model.thalamic_neurons, model.thalamic_rate * model.dt * 1e-3)
-    key = np.uint32(key_of(seed, PULSE))
-
-    def pulse(t: jax.Array) -> jax.Array:
-        spikes = event_ops.poisson_input(np.float32(1), key, t, mean=mean, backend=backend)
-        return spikes * ((t >= first) & (t < last)).astype(spikes.dtype)
-
-    return pulse
+def inputs_of(model: Microcircuit, pulse: float | None = None) -> list[PoissonInput]:
+    """Return the background, where there is one, and thalamic spikes from `pulse` in s on."""
+    cortex, thalamus = ("", "") if pulse is None else (CORTEX, THALAMUS)
+    mean, weight = background_mean(model), np.float32(model.weight_ext)
+    inputs = [PoissonInput("I_syn", weight=weight, mean=mean, target=cortex)] * bool(mean.any())
+    if pulse is None:
+        return inputs
+    start, stop = (round(t / model.dt) for t in (pulse * 1e3, pulse * 1e3 + model.thalamic_duration))
+    often = model.thalamic_rate * model.dt * 1e-3
+    window: Any = {"start": start, "stop": stop, "target": thalamus}
+    return [*inputs, PoissonInput("spikes", weight=np.float32(1), mean=often, **window)]
 
 
-def recorder_of(model: Microcircuit, first_step: int = 0) -> Recorder:
+def drawn(
+    part: PoissonInput,
+    place: int,
+    backend: str | None,
+    drive: jax.Array,
+    seed: jax.Array,
+    t: jax.Array,
+    sums: jax.Array,
+) -> jax.Array:
+    """Add the input at this place among all to sums, as a run in one call does, `drive` times as strong."""
+    key, mean = network_inputs.key_of(seed, place), np.asarray(part.mean)
+    how: Any = {"mean": mean, "initial": sums, "backend": backend}
+    added = event_ops.poisson_input(part.weight * drive, key, t, **how)
+    return added if part.window is None else jnp.where(part.is_on(t), added, sums)
+
+
+def recorder_of(model: Microcircuit, first_step: int = 0, capacity: int | None = None) -> Recorder:
     """Record all spikes; more than the capacity in a step are an error, never a loss."""
-    room = capacity_of(model.neurons)
+    room = capacity_of(model.neurons) if capacity is None else capacity
     return Recorder(model.neurons, room, refractory_steps=int(model.t_ref / model.dt), first_step=first_step)
-
-
-def simulate(
-    model: Microcircuit, step: Step, state: State, wiring: Wiring, *, steps: int
-) -> tuple[State, Recording]:
-    """Run steps on one device from `state`, whose arrays are donated. Raises SpikesLostError."""
-    return Simulation(step, state, wiring, recorder_of(model, int(state.t)), steps).run()

@@ -49,7 +49,7 @@ def costs_table(
     wiring: Wiring,
     model: Microcircuit,
     build_seconds: float,
-    ran_on: list[Explanation],
+    ran_on: list[Explanation] | str,
 ) -> Table:
     """Return two columns: quantity and value."""
     seconds, model_seconds = recording.seconds, recording.steps * model.dt * 1e-3
@@ -61,7 +61,9 @@ def costs_table(
         "real-time factor": f"{seconds / model_seconds:.3f} (wall clock / model time, recording included)",
         "synaptic events": f"{events / 1e6:,.1f} million per second",
         "memory": f"{stored:.2f} bytes per synapse; peak of the process {peak_memory() / 1e9:.2f} GB",
-        "backends": ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
+        "backends": ran_on
+        if isinstance(ran_on, str)
+        else ", ".join(f"{each.operator}: {each.backend}" for each in ran_on),
     }
     return quantities(rows)
 

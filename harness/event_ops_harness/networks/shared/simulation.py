@@ -124,9 +124,11 @@ class Recording:
                 f"{self.recorder.capacity} of one step; raise capacity"
             )
         ids = np.asarray(buffer.ids)[: int(buffer.filled)]
-        chosen = ids % self.recorder.stride == 0
-        self.counts_by_chunk.append(np.array(counts))
-        self.times_by_chunk.append(np.repeat(np.arange(begin, begin + counts.size), listed)[chosen])
+        times = np.repeat(np.arange(begin, begin + counts.size), listed)
+        outside = ids >= self.recorder.neurons  # sources behind the neurons, such as a thalamus
+        chosen = (ids % self.recorder.stride == 0) & ~outside
+        self.counts_by_chunk.append(counts - np.bincount(times[outside] - begin, minlength=counts.size))
+        self.times_by_chunk.append(times[chosen])
         # A copy, as an index of flags makes it: the buffer's memory goes to the next chunk.
         self.ids_by_chunk.append(ids[chosen])
         self.traces_by_chunk.append(jax.tree.map(np.array, traces))
