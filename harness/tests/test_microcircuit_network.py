@@ -260,6 +260,12 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         load_checkpoint(path, POISSON, 3, procedural=False)
     with pytest.raises(CheckpointError, match=r"drive poisson, not dc"):
         load_checkpoint(path, replace(POISSON, drive="dc"), 2, procedural=False)
+    with np.load(path) as stored:
+        old = dict(stored) | {"pending": np.zeros((SLOTS, 64), np.int32)}
+    np.savez(path, **old)
+    for procedural in (False, True):
+        with pytest.raises(CheckpointError, match="of an older version of this program: begin anew"):
+            load_checkpoint(path, POISSON, 2, procedural=procedural)
     path.write_bytes(b"no checkpoint")
     for other in (path, tmp_path / "missing.npz"):
         with pytest.raises(CheckpointError, match="not a checkpoint of this program"):

@@ -174,7 +174,7 @@ def _check_input(part: Input, name: str, dtype: Any, size: int) -> None:
 def check_inputs(
     inputs: Sequence[Input], given: Mapping[str, Any], layout: Layout, state: State, steps: int
 ) -> dict[str, jax.Array]:
-    """Return name -> values of inputs in these steps; raise unless there are those of each `TimedInput`."""
+    """Return name -> values of inputs in these steps; raise unless each `TimedInput` has them."""
     timed = {part.name: part for part in inputs if isinstance(part, TimedInput)}
     if given.keys() != timed.keys():
         found, expected = (", ".join(map(repr, names)) or "none" for names in (given, timed))

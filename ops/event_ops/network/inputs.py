@@ -1,4 +1,4 @@
-"""Inputs of a network: what is added to receptors from outside, beside the spikes of its projections.
+"""Inputs of a network: additions to receptors from outside, beside the spikes of its projections.
 
 Each kind has `add`, which defines it as a step of the scan, and `arrays`, which a native run reads.
 """
@@ -24,7 +24,7 @@ _KEY_STEP: Final = 0x9E3779B9  # odd, and of many bits: seeds that are small num
 
 
 class Given(NamedTuple):
-    """Hold what a run gives to its inputs: the seed, its first step, their number, and values by name."""
+    """Hold all that inputs read of a run: the seed, its first step, their number, and values by name."""
 
     seed: jax.Array
     begin: jax.Array
@@ -165,7 +165,7 @@ class TimedInput:
     kind = "values"
 
     def rows(self, steps: int) -> int:
-        """Return how many rows a run of so many steps reads."""
+        """Return how many rows a run of `steps` steps reads."""
         return -(-steps // self.every)
 
     def add(self, sums: jax.Array, place: int, step: jax.Array, given: Given) -> jax.Array:
@@ -232,7 +232,7 @@ class SpikeInput:
         return jnp.where(numbers > 0, sums + weight * numbers.astype(sums.dtype), sums)
 
     def arrays(self, place: int, size: int, dtype: Any, given: Given) -> dict[str, Any]:
-        """Return name -> array of a native run: those of step begin + s are ids[spans[s] : spans[s + 1]]."""
+        """Return name -> array of a native run: spikes of step begin + s are ids[spans[s] : spans[s + 1]]."""
         steps = given.begin + np.arange(given.steps + 1, dtype=np.int32)
         weight = jnp.broadcast_to(jnp.asarray(self.weight).astype(dtype), size)
         spans = jnp.searchsorted(self.times, steps).astype(jnp.int32)

@@ -92,7 +92,7 @@ def add_values(values: Any, every: Any, step: Any, y: Any, low: Any, high: Any) 
 
 @njit
 def add_train(weight: Any, ids: Any, spans: Any, step: Any, y: Any, low: Any, high: Any) -> None:
-    """Add the given spikes of a step to a range of y; those of one neuron follow each other."""
+    """Add the given spikes of a step, sorted by neuron, to a range of y."""
     k, end = np.uintp(spans[step]), np.uintp(spans[step + 1])
     while k < end:
         j, number = ids[k], 0

@@ -182,7 +182,7 @@ def _sums_of(
     arrays: Arrays,
     matrices: Sequence[tuple[Any, ...]],
 ) -> Sums:
-    """Return the additions to a receptor; add those that its inputs read to the arrays."""
+    """Return the additions to a receptor; add the arrays of its inputs."""
     receptor, size = arrivals.receptor, layout.populations[arrivals.target].size
     dtype = states[receptor].dtype if receptor in states else float_of(states)
     for place, part in arrivals.inputs:

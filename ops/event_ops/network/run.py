@@ -54,7 +54,7 @@ class Network:
     Args:
         neurons: a `Population`, or name -> population.
         projections: in the order in which they add up.
-        inputs: in the same way.
+        inputs: `PoissonInput`, `TimedInput` or `SpikeInput`, in the same way.
         record: what runs record; default: they count spikes.
 
     Raises:

@@ -47,7 +47,10 @@ def load_checkpoint(path: Path, model: Microcircuit, seed: int, *, procedural: b
         differing = ", ".join(f"{k} {old.get(k)}, not {new[k]}" for k in new if old.get(k) != new[k])
         raise CheckpointError(f"{path}: a checkpoint of another simulation: {differing}")
     # Spikes that are under way are flags, pending currents floats: see `delivery.py`.
-    if procedural == (arrays["pending"].dtype == bool):
+    ways = {"bool": False, "float32": True}
+    if (written := ways.get(str(arrays["pending"].dtype))) is None:
+        raise CheckpointError(f"{path}: a checkpoint of an older version of this program: begin anew")
+    if written != procedural:
         raise CheckpointError(f"{path}: with --procedural, or without, as it was written: go on the same way")
     return arrays
 

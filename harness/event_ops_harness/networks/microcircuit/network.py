@@ -1,4 +1,4 @@
-"""What the network is made of, and one time step of it, built from the catalog's operators.
+"""The parts of the network, and one time step of it, built from the catalog's operators.
 
 One device with stored synapses runs the same in one call, as `declared.py` has it; the steps are for synapses
 that are drawn anew, for several devices, and for derivatives.

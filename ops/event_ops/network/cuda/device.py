@@ -150,7 +150,7 @@ def delay_of(indptr: Any, each: Any, neuron: Any, entry: Any) -> Any:
 
 @cuda.jit(device=True)
 def value_at(values: Any, every: Any, step: Any, i: Any) -> Any:
-    """Return what is given for neuron i in a step of the run; 0 behind the last, which is read ahead."""
+    """Return the value for neuron i in a step of the run; 0 behind the last, which is read ahead."""
     row, column = step // every, i if values.shape[1] > 1 else np.uint64(0)
     return values[np.uint64(row), column] if is_inside(row, values.shape[0]) else values.dtype.type(0)
 

@@ -61,7 +61,7 @@ _DRAWN: Final = {
 
 
 def _weighted(m: int, kind: str, number: str) -> str:
-    """Return the expression of what an input adds, given that of its number."""
+    """Return the expression of the amount that an input adds, from the one of its number."""
     return number if kind == "values" else f"at(weight{m}, i) * weight{m}.dtype.type({number})"
 
 
