@@ -6,7 +6,6 @@ hours, [figures] beside rivals, [site] what is written, [networks] to look at.
 
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 import nox
@@ -18,12 +17,13 @@ from environments import (
     SUPPORTED,
     group,
     install,
-    install_with_jax,
-    marked,
+    install_row,
+    of_tier,
     prepare,
     pytest,
     run_module,
     shared_libraries,
+    version_of,
     workspace,
 )
 from matrix import EMULATED, WITHOUT_GPU, row_here
@@ -35,7 +35,6 @@ nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # skipped by name; nox runs on one
 nox.options.sessions = ["lint", "types", "tests"]
 HERE = prepare()  # first the one that nox runs on
-TIERS = tomllib.loads((ROOT / "ci" / "tiers.toml").read_text(encoding="utf-8"))["sessions"]
 CELLS = ROOT / ".nox" / "cells"  # what each row of the matrix found
 ROW = row_here(HERE)  # the one that `conformance` looks at
 
@@ -43,7 +42,7 @@ ROW = row_here(HERE)  # the one that `conformance` looks at
 @nox.session(tags=["commit"])
 def tests(session: nox.Session) -> None:
     """Run the quick tests under the Python that nox runs on; at the end it says what is left out."""
-    marked(session, TIERS["tests"], "--budget", "tests")
+    of_tier(session, "tests", "--budget", "tests")
 
 
 @nox.session(default=False, tags=["commit"])
@@ -77,13 +76,13 @@ def types(session: nox.Session) -> None:
 @nox.session(default=False, tags=["push"])
 def thorough(session: nox.Session) -> None:
     """Run all tests but slow ones, as CI does for every push: emulated GPU, processes, promises, too."""
-    marked(session, TIERS["thorough"], "--budget", "thorough")
+    of_tier(session, "thorough", "--budget", "thorough")
 
 
 @nox.session(default=False, tags=["push"])
 def promises(session: nox.Session) -> None:
     """Run the quick forms of what keeps the promises of SECURITY.md; `reliability` has the long ones."""
-    marked(session, TIERS["promises"])
+    of_tier(session, "promises")
 
 
 @nox.session(default=False, reuse_venv=False, tags=["push"])
@@ -102,7 +101,7 @@ def build(session: nox.Session) -> None:
 @nox.session(default=False, python=SUPPORTED, tags=["versions"])
 def python(session: nox.Session) -> None:
     """Run the tests under another Python: `nox -s python-3.12`."""
-    marked(session, TIERS["thorough"])
+    of_tier(session, "thorough")
 
 
 @nox.session(default=False, tags=["versions"])
@@ -116,11 +115,8 @@ def audit(session: nox.Session) -> None:
 @nox.session(default=False, python=WITHOUT_GPU[ROW]["python"], tags=["versions"])
 def conformance(session: nox.Session) -> None:
     """Look at every operator, backend and property in row `$ROW` of the matrix; `-- --profile full`: all."""
-    row = WITHOUT_GPU[ROW]
-    pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
-    install_with_jax(session, row["jax"], pins, *workspace("numba", "warp", "test"))
-    CELLS.mkdir(parents=True, exist_ok=True)
-    emulated = ("--emulate-gpu",) if row["platform"] == EMULATED else ()
+    install_row(session, WITHOUT_GPU[ROW], *workspace("numba", "warp", "test"))
+    emulated = ("--emulate-gpu",) if WITHOUT_GPU[ROW]["platform"] == EMULATED else ()
     pytest(session, *emulated, "--operators", "catalog_operators", f"--cells-json={CELLS / ROW}.json")
 
 
@@ -162,8 +158,7 @@ def gpu(session: nox.Session) -> None:
     if not Path("/proc/driver/nvidia/version").exists():  # of the driver
         return session.notify("conformance", session.posargs)
     install(session, *workspace("cuda13", "warp", "test"))
-    python = Path(session.bin).resolve() / "python"
-    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": str(python)}, external=True)
+    session.run("ci/gpu.sh", *session.posargs, env={"PYTHON": f"{ROOT / session.bin}/python"}, external=True)
 
 
 @nox.session(default=False, tags=["gpu"])
@@ -181,15 +176,14 @@ def counters(session: nox.Session) -> None:
 def triton(session: nox.Session) -> None:
     """Test operators with a Triton kernel; jax-triton and JAX's CUDA plugin are half a gigabyte."""
     install(session, *workspace("numba", "test"), "jax-triton")
-    version = session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)
-    session.install("--no-deps", f"jax-cuda12-plugin=={str(version).strip()}")
+    session.install("--no-deps", f"jax-cuda12-plugin=={version_of(session, 'jax')}")
     pytest(session, *(f"packages/ffi-bridge/tests/test_triton{x}.py" for x in ("", "_calls")), "-rs")
 
 
 @nox.session(default=False, tags=["long"])
 def slow(session: nox.Session) -> None:
     """Run the tests that take long: all properties of all operators, training, benchmarks, a browser."""
-    marked(session, TIERS["slow"])
+    of_tier(session, "slow")
 
 
 @nox.session(default=False, python=SUPPORTED[1], tags=["long"])  # the oldest that BrainEvent supports
@@ -203,10 +197,7 @@ def coverage(session: nox.Session) -> None:
     kernels = [f"harness/conformance/test_{x}.py" for x in ("cuda_values", "python_forms")]  # slow ones, too
     for selected in (("-m", "not slow", *tried), kernels):  # with nothing compiled before: compilers count
         pytest(session, "-p", "no:cacheprovider", *selected, under=("-m", "coverage", "run"), env=env)
-    found = str(Path(session.create_tmp()).resolve() / "coverage.json")
-    for command in (("combine", "--quiet"), ("report", "--skip-covered"), ("json", "--quiet", "-o", found)):
-        session.run("coverage", *command, env=env)
-    session.run("python", "ci/tools/covered.py", found)
+    session.run("python", "ci/tools/covered.py", env=env)
 
 
 @nox.session(default=False, tags=["long"])
@@ -220,17 +211,16 @@ def mutation(session: nox.Session) -> None:
 def reliability(session: nox.Session) -> None:
     """Run what keeps the promises of SECURITY.md, and print what was tried and what failed."""
     install(session, *workspace("numba", "warp", "test"), *group("layers"))
-    env = {"NUMBA_THREADING_LAYER_PRIORITY": "omp workqueue tbb"}
-    env["LD_LIBRARY_PATH"] = shared_libraries(session)
+    env = {"NUMBA_THREADING_LAYER_PRIORITY": "omp workqueue tbb"} | shared_libraries(session)
     pytest(session, "-p", "event_ops_harness.reliability", "-m", "promise", env=env)
 
 
 @nox.session(default=False, venv_backend="none", tags=["long"])
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    named = ("lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums")
-    others = ("build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:]))
-    for name in (*named, *others):
+    for name in ("lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums"):
+        session.notify(name)
+    for name in ("build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:])):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])
@@ -247,10 +237,10 @@ def derivatives(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
     # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
-    library = shared_libraries(session)
-    mkl = {"MKL_RT": f"{library}/libmkl_rt.so.3", "LD_LIBRARY_PATH": library}
-    more = ("enzyme",) if session.posargs[:1] == ["derivatives"] else ()
-    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", *more, env=mkl)
+    mkl = shared_libraries(session)
+    mkl["MKL_RT"] = f"{mkl['LD_LIBRARY_PATH']}/libmkl_rt.so.3"
+    enzyme = ("enzyme",) if session.posargs[:1] == ["derivatives"] else ()
+    run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", *enzyme, env=mkl)
 
 
 @nox.session(default=False, tags=["figures"])
@@ -272,8 +262,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False, tags=["site"])
 def seeds(session: nox.Session) -> None:
     """Run the seed tutorials against ffi_bridge, where `../shared` holds them."""
-    script = ROOT.parent / "shared" / "tools" / "run_seeds.py"
-    if not script.exists():
+    if not (script := ROOT.parent / "shared" / "tools" / "run_seeds.py").exists():
         session.skip("../shared/tools/run_seeds.py is not here: the tutorials are not part of git")
     install(session, *workspace("numba", "warp"))
     for tutorial in session.posargs or ("numba_cpu", "warp"):

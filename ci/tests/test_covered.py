@@ -14,5 +14,5 @@ def test_lines_and_branches_count_by_themselves(tmp_path, capsys, lines, branche
     totals |= {"covered_branches": branches, "num_branches": 100}
     file = tmp_path / "coverage.json"
     file.write_text(json.dumps({"totals": totals}))
-    assert covered.main(str(file)) == status
+    assert covered.judge(file) == status
     assert f"lines: {lines:.1f}% covered" in capsys.readouterr().out

@@ -1,7 +1,9 @@
-"""Check that tests reach enough: `covered.py FILE`, made by `coverage json`; ends with 1 if they do not."""
+"""Combine and print what tests reached, in the folder where coverage ran; end with 1 if it is not enough."""
 
 import json
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -18,13 +20,22 @@ def shares(totals: Mapping[str, int]) -> dict[str, tuple[float, float]]:
     return {kind: (totals[part] / totals[whole], least) for (kind, part, whole), least in LEAST.items()}
 
 
-def main(file: str) -> int:
-    """Print the shares in `file`."""
-    found = shares(json.loads(Path(file).read_text(encoding="utf-8"))["totals"])
+def judge(file: Path) -> int:
+    """Print the shares in a file of `coverage json`."""
+    found = shares(json.loads(file.read_text(encoding="utf-8"))["totals"])
     for kind, (share, least) in found.items():
         print(f"{kind}: {share:.1%} covered, at least {least:.0%} wanted")
     return int(any(share < least for share, least in found.values()))
 
 
+def main() -> int:
+    """Combine what every process has written, list the lines that nothing reached, and judge the whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "coverage.json"
+        for words in ("combine --quiet", "report --skip-covered", f"json --quiet -o {found}"):
+            subprocess.run([sys.executable, "-m", "coverage", *words.split()], check=True)
+        return judge(found)
+
+
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

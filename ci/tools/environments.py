@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +60,13 @@ def install(session: nox.Session, *requirements: str, pins: str | None = None) -
         session.install(*requirements)
 
 
-def install_with_jax(session: nox.Session, jax: str, pins: str, *requirements: str) -> None:
-    """Install `requirements` under constraints of ci/constraints/, but this version of jax."""
+def install_row(session: nox.Session, row: Mapping[str, Any], *requirements: str) -> None:
+    """Install `requirements` under constraints of ci/constraints/, but the jax of a row of ci/matrix.toml."""
+    pins = "lowest" if "minimums" in row["sessions"] else f"py{session.python}"
     lines = (CONSTRAINTS / f"{pins}.txt").read_text().splitlines()
     kept = [line for line in lines if not re.match(r"jax(lib)?==|ml-dtypes==", line)]
     constraints = Path(session.create_tmp()) / "constraints.txt"
-    constraints.write_text("\n".join([*kept, f"jax=={jax}", ""]))
+    constraints.write_text("\n".join([*kept, f"jax=={row['jax']}", ""]))
     session.install("-c", str(constraints), *requirements)
 
 
@@ -94,12 +97,19 @@ def run_module(session: nox.Session, name: str, *extras: str, **options: Any) ->
     session.run("python", "-m", name, *session.posargs, **options)
 
 
-def shared_libraries(session: nox.Session) -> str:
-    """Return where pip puts shared libraries: TBB is one that Numba looks for in the system alone."""
-    return str(Path(session.virtualenv.location).resolve() / "lib")
+def shared_libraries(session: nox.Session) -> dict[str, str]:
+    """Return the variable for shared libraries that pip puts there, such as TBB, which Numba cannot find."""
+    return {"LD_LIBRARY_PATH": str(Path(session.virtualenv.location).resolve() / "lib")}
 
 
-def marked(session: nox.Session, marks: str, *options: str) -> None:
-    """Install everything and run the tests that have these marks."""
+def version_of(session: nox.Session, module: str) -> str:
+    """Return the version of a module that is installed in a session."""
+    program = f"import {module}; print({module}.__version__)"
+    return str(session.run("python", "-c", program, silent=True)).strip()
+
+
+def of_tier(session: nox.Session, tier: str, *options: str) -> None:
+    """Install everything and run the tests that ci/tiers.toml gives to a session."""
+    tiers = tomllib.loads((ROOT / "ci" / "tiers.toml").read_text(encoding="utf-8"))
     install(session, *workspace("numba", "warp", "test"))
-    pytest(session, *options, "-m", marks)
+    pytest(session, *options, "-m", tiers["sessions"][tier])

@@ -162,6 +162,7 @@ class Outcomes:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the outcomes, in the process that has all of them."""
         if self._path is not None and not hasattr(session.config, "workerinput"):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps(self._cells, indent=0) + "\n")
 
 
