@@ -13,7 +13,8 @@ from ffi_bridge.numba_cpu import GET_NUM_THREADS, SET_CHUNK_SIZE, as_dtype, conf
 
 numba_njit: Any = numba.njit  # its declared overloads lack these options
 # Without entries for Python and C, which nobody calls, there is less to compile.
-njit: Any = partial(numba_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+NO_ENTRIES: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+njit: Any = partial(numba_njit, **NO_ENTRIES)
 
 # Inlined without reference counts, which would take longer than a short row; declared options lack the first.
 INLINED: Any = {"_nrt": False, "forceinline": True}
@@ -58,8 +59,7 @@ def by_type(choose: Any = None, *, interpreted: Any = None, **options: Any) -> A
     def chosen(*arguments: Any) -> Any:
         return (interpreted or choose(*arguments))(*arguments)
 
-    jit_options: Any = options  # of which the declared ones are not all
-    overload(chosen, strict=False, jit_options=jit_options)(choose)
+    overload(chosen, strict=False, jit_options=NO_ENTRIES | options)(choose)
     return chosen
 
 
