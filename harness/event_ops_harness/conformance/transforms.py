@@ -21,10 +21,12 @@ FIXED: Final = {"indptr"}
 DEVICES: Final = 8
 
 
-def variants(x: Any) -> Any:
-    """Return a batch of arrays like x, with different values where possible."""
-    flat = x.reshape(-1)
-    return jnp.stack([flat, jnp.roll(flat, 1), flat[::-1]]).reshape(BATCH, *x.shape)
+def variants(x: Any, axis: int = 0) -> Any:
+    """Return a batch of arrays like x, along `axis`, with different values where possible."""
+    # By NumPy, here and below: each operation of JAX would be a program to compile for each shape and dtype.
+    flat = np.asarray(x).reshape(-1)
+    batch = [values.reshape(x.shape) for values in (flat, np.roll(flat, 1), flat[::-1])]
+    return jax.device_put(np.stack(batch, axis))
 
 
 def movable(trial: Trial) -> list[int]:
@@ -42,11 +44,12 @@ def axes_of(trial: Trial, *batched: int) -> tuple[int | None, ...]:
 
 def one_by_one(f: Callable[..., Any], axes: Sequence[int | None], args: Sequence[Any]) -> Any:
     """Call f for each element of a batch, as `jax.vmap` means it."""
-    picked = [
-        [x if axis is None else jnp.take(x, i, axis) for x, axis in zip(args, axes, strict=True)]
-        for i in range(BATCH)
-    ]
-    return jax.tree.map(lambda *ys: jnp.stack(ys), *[f(*xs) for xs in picked])
+
+    def element(i: int) -> Any:
+        inputs = zip(args, axes, strict=True)
+        return f(*(x if axis is None else jax.device_put(np.asarray(x).take(i, axis)) for x, axis in inputs))
+
+    return jax.tree.map(lambda *ys: np.stack(ys), *map(element, range(BATCH)))
 
 
 def vmap(trial: Trial) -> None:
@@ -59,7 +62,7 @@ def vmap(trial: Trial) -> None:
 def vmap_last(trial: Trial) -> None:
     """jit of vmap over the last axis of one input."""
     last, args, axes = movable(trial)[-1], list(trial.args), [None] * len(trial.args)
-    axes[last], args[last] = args[last].ndim, jnp.moveaxis(variants(args[last]), 0, -1)
+    axes[last], args[last] = args[last].ndim, variants(args[last], -1)
     trial.same(jax.jit(jax.vmap(trial.f, axes))(*args), one_by_one(trial.f, axes, args), 2)
 
 
@@ -77,7 +80,7 @@ def scan(trial: Trial) -> None:
     """Two steps of lax.scan."""
     f = trial.f
     _, results = jax.jit(lambda xs: jax.lax.scan(lambda c, _: (c, f(*c)), xs, None, length=2))(trial.args)
-    trial.same(results, jax.tree.map(lambda y: jnp.stack([y, y]), f(*trial.args)), 2)
+    trial.same(results, jax.tree.map(lambda y: np.stack([y, y]), f(*trial.args)), 2)
 
 
 def while_(trial: Trial) -> None:
@@ -88,7 +91,7 @@ def while_(trial: Trial) -> None:
         return state[0] + 1, trial.f(*trial.args)
 
     run = jax.jit(lambda start: jax.lax.while_loop(lambda state: state[0] < 3, step, (0, start)))
-    trial.same(run(jax.tree.map(jnp.zeros_like, expected))[1], expected, 2)
+    trial.same(run(jax.tree.map(lambda y: np.zeros(y.shape, y.dtype), expected))[1], expected, 2)
 
 
 def disable_jit(trial: Trial) -> None:
@@ -97,7 +100,7 @@ def disable_jit(trial: Trial) -> None:
     with jax.disable_jit():
         trial.same(trial.f(*trial.args), expected, 2)
         _, results = jax.lax.scan(lambda c, _: (c, trial.f(*c)), trial.args, None, length=2)
-    trial.same(results, jax.tree.map(lambda y: jnp.stack([y, y]), expected), 2)
+    trial.same(results, jax.tree.map(lambda y: np.stack([y, y]), expected), 2)
 
 
 def donation(trial: Trial) -> None:
@@ -122,7 +125,7 @@ def shard_map(trial: Trial) -> None:
     mesh = Mesh(np.array(jax.devices()[:DEVICES]), ("x",), axis_types=(AxisType.Auto,))
     batched = axes_of(trial, *movable(trial))
     args = [
-        x if axis is None else jnp.stack([x] * DEVICES) for x, axis in zip(trial.args, batched, strict=True)
+        x if axis is None else np.stack([x] * DEVICES) for x, axis in zip(trial.args, batched, strict=True)
     ]
     specs = tuple(P() if axis is None else P("x") for axis in batched)
 
