@@ -122,25 +122,31 @@ def cells(operators: Sequence[Operator], profile: str = QUICK, only: Sequence[st
     `only` names properties. "quick" takes as few cases as exercise each property, "full" all small ones; both
     take the large one, except on an emulated GPU.
     """
-    chosen = named(only)
+    chosen = [prop for prop in named(only) if platform() in prop.platforms]
     return [
         cell
         for operator in operators
         for backend in backends(operator.kernel)
-        for case in (*operator.tagged(CONFORMANCE), *large(operator))
-        for prop in chosen
-        if _is_wanted(operator, backend, case, prop, profile)
-        for cell in _of_dtypes(operator, backend, case, prop)
+        for cell in _of_backend(operator, backend, chosen, profile)
     ]
 
 
-def _is_wanted(operator: Operator, backend: str, case: Case, prop: Property, profile: str) -> bool:
-    checked_on = platform()
-    if checked_on not in prop.platforms or (prop.backends is not None and backend not in prop.backends):
-        return False
+def _of_backend(operator: Operator, backend: str, chosen: Sequence[Property], profile: str) -> Iterator[Cell]:
+    # Once for all cases and properties: a kernel puts its backends in order each time that it is asked.
     is_default = backend == operator.kernel.defaults[registered()]
-    if case in large(operator):
-        return prop.large and is_default and checked_on != EMULATED
+    able = [prop for prop in chosen if prop.backends is None or backend in prop.backends]
+    large_ones = large(operator)
+    for case in (*operator.tagged(CONFORMANCE), *large_ones):
+        for prop in able:
+            if case in large_ones:
+                wanted = prop.large and is_default and platform() != EMULATED
+            else:
+                wanted = _is_wanted(operator, case, prop, is_default, profile)
+            if wanted:
+                yield from _of_dtypes(operator, backend, case, prop)
+
+
+def _is_wanted(operator: Operator, case: Case, prop: Property, is_default: bool, profile: str) -> bool:
     if profile == FULL and small(operator, case):
         return bool(case.differentiable) or prop.dtype is None
     return prop.wants(operator, case) and (is_default or prop.of_others(operator, case))
