@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from operator_tables import Results, backends, conformance, counted, measured
+from operator_tables import Results, backends, conformance, counted, measured, on_gpu
 from root_pages import write_changed
 
 from event_ops.catalog import FAMILIES
@@ -55,6 +55,8 @@ def page(operator: Operator, results: Results) -> str:
         conformance(name, results.matrix),
         "## Measured",
         measured(name, results.catalog),
+        "## On a GPU",
+        on_gpu(name, results.gpu),
         "## CUDA kernels, counted",
         counted(name, results.counters),
         "## Source",

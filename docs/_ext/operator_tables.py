@@ -1,5 +1,6 @@
-"""Make tables of an operator's results: of tests, benchmarks and counters."""
+"""Make tables of an operator's results: of tests, benchmarks, GPUs and counters."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,25 +14,35 @@ from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.results import SKIPPED, markdown_table
 
 
+Content = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Results:
-    """Hold the results of `nox -s matrix`, `nox -s bench -- catalog` and `nox -s counters`."""
+    """Hold all records of `nox -s matrix`, `nox -s bench -- catalog`, GPUs, and `nox -s counters`."""
 
-    matrix: tuple[Matrix, Mapping[str, Any]]
-    catalog: tuple[list[Group], Mapping[str, Any]]
-    counters: Mapping[str, Any]
+    matrix: Sequence[tuple[Matrix, Content]]
+    catalog: Sequence[tuple[Sequence[Group], Content]]
+    gpu: Sequence[Content]
+    counters: Content
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read a results folder; catalog and counters that cannot be read count as empty."""
-        files = read(folder).files
+        """Read a results folder: `catalog.json`, `catalog_added.json`, all that there are, the newest first."""
+        inputs = read(folder)
         # Without a matrix there is nothing to show: a KeyError ends the build.
-        matrix_file, measured = files["matrix"], files.get("catalog", {})
+        matrices = {"matrix": inputs.files["matrix"], **inputs.named("matrix")}
+        newest = functools.partial(sorted, key=_date, reverse=True)
         return cls(
-            (matrix(matrix_file, Ids()), matrix_file),
-            (compared(groups(measured)), measured),
-            files.get("gpu_counters", {}),
+            [(matrix(content, Ids()), content) for content in newest(matrices.values())],
+            [(compared(groups(x)), x) for x in newest(inputs.named("catalog").values())],
+            newest(inputs.named("gpu").values()),
+            inputs.files.get("gpu_counters", {}),
         )
+
+
+def _date(content: Content) -> str:
+    return str(content.get("datetime", content.get("date", "")))
 
 
 def backends(operator: Operator) -> str:
@@ -47,15 +58,15 @@ def backends(operator: Operator) -> str:
     return markdown_table(["backend", "platforms", "leaves to others"], rows)
 
 
-def conformance(name: str, recorded: tuple[Matrix, Mapping[str, Any]]) -> str:
-    """Make a row per property and a column per backend, with the number of cells in each square."""
-    lines = {line.backend: line for line in recorded[0].lines if line.operator == name}
-    if not lines:
-        return f"{_ran(recorded[1])} This operator was not in it yet."
-    properties = [p for p in recorded[0].properties if any(p in line.squares for line in lines.values())]
-    rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in properties]
-    table = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
-    return "\n\n".join([_ran(recorded[1]), table, _SIGNS])
+def conformance(name: str, recorded: Sequence[tuple[Matrix, Content]]) -> str:
+    """Make a row per property and a column per backend, of the newest record that has the operator."""
+    for found, content in recorded:
+        if lines := {line.backend: line for line in found.lines if line.operator == name}:
+            names = [p for p in found.properties if any(p in line.squares for line in lines.values())]
+            rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in names]
+            table = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
+            return "\n\n".join([_ran(content), table, _SIGNS])
+    return "No run of its properties has been recorded."
 
 
 _SIGNS = (
@@ -69,25 +80,37 @@ def _square(square: Any) -> str:
     return "" if square is None else f"{square.sign}\N{NO-BREAK SPACE}{sum(square.counts.values())}"
 
 
-def _ran(content: Mapping[str, Any]) -> str:
+def _ran(content: Content) -> str:
     rows = content["rows"]
     done = [f"Python {row['python']} with jax {row['jax']}" for row in rows if row["status"] != SKIPPED]
     absent = [f"{row['name']} ({row['reason']})" for row in rows if row["status"] == SKIPPED]
-    ran = f"`{content['command']}` of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
+    ran = f"`nox -s matrix` of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
     return ran + (f" Not run: {', '.join(absent)}." if absent else "")
 
 
-def measured(name: str, recorded: tuple[Sequence[Group], Mapping[str, Any]]) -> str:
-    """Make a row per case: our time, and how many times as long each rival took."""
-    of_operator = [group for group in recorded[0] if group.operator == name]
-    if not of_operator:
+def measured(name: str, recorded: Sequence[tuple[Sequence[Group], Content]]) -> str:
+    """Make a table of each record that has the operator, a row per case: our time, and rivals' over ours.
+
+    A case is shown as it was measured last.
+    """
+    seen: set[str] = set()
+    tables: list[str] = []
+    for all_groups, content in recorded:
+        rows = [
+            [f"`{group.case}`", _ours(group), _others(group)]
+            for group in all_groups
+            if group.operator == name and group.name not in seen
+        ]
+        seen |= {group.name for group in all_groups}
+        if rows:
+            ran, day = machine(content), _date(content)[: len("2026-01-31")]
+            tables.append(f"On {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}, {day}:")
+            tables.append(markdown_table(["case", "ours", "times as long"], rows))
+    if not tables:
         return "No benchmark of this operator has been recorded."
-    rows = [[f"`{group.case}`", _ours(group), _others(group)] for group in of_operator]
-    ran = machine(recorded[1])
-    where = f"`{recorded[1]['command']}` on {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}."
     guide = "[How to read this](../../how-to/read-benchmarks.md)."
-    remark = f"Times as long as ours: above 1, ours is faster. {guide}"
-    return "\n\n".join([f"{where} {remark}", markdown_table(["case", "ours", "times as long"], rows)])
+    again = f'`nox -s bench -- catalog -k "test_operator and {name}-"` measures it again.'
+    return "\n\n".join([f"Times as long as ours: above 1, ours is faster. {guide} {again}", *tables])
 
 
 def _ours(group: Group) -> str:
@@ -100,7 +123,33 @@ def _others(group: Group) -> str:
     return ", ".join(f"{t.name} {group.written_ratio(t)}" for t in others)
 
 
-def counted(name: str, recorded: Mapping[str, Any]) -> str:
+_BUSY = ", GPU busy, "
+
+
+def on_gpu(name: str, recorded: Sequence[Content]) -> str:
+    """Make a row per case and GPU: how long it works for one call, and for the reference as XLA compiles it."""
+    rows: list[list[str]] = []
+    for content in recorded:
+        found = (content["steps"].get("catalog") or {}).get("found") or {}
+        for key, us in found.items():
+            case, _, what = key.partition(_BUSY)
+            if what == "us" and case.split(" ")[0] == name:
+                xla, share = (found.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
+                beside = [f"{xla / us:.2g}" if isinstance(xla, float) else "", percent(share) if share else ""]
+                rows.append([content["device"], f"`{case.removeprefix(name).strip()}`", duration(us), *beside])
+    if not rows:
+        return "No time on a GPU has been recorded."
+    head = ["GPU", "case", "busy", "XLA, times as long", "of the limit"]
+    return "\n\n".join([_BUSY_MEANS, markdown_table(head, rows)])
+
+
+_BUSY_MEANS = (
+    "How long the GPU works for one call, without launches; beside it the reference, as XLA compiles it. "
+    "[The limit](../../project/gpu.md#how-far-from-the-limit) is that of the memory."
+)
+
+
+def counted(name: str, recorded: Content) -> str:
     """Make a row per case and CUDA backend: the counters of its kernels, executed on a CPU."""
     of_operator = [row for row in recorded.get("rows", ()) if row["operator"] == name]
     if not of_operator:
@@ -126,7 +175,7 @@ _MEANING = (
 )
 
 
-def _counters(row: Mapping[str, Any]) -> list[str]:
+def _counters(row: Content) -> list[str]:
     streamed = "" if row["streamed"] is None else percent(row["streamed"])
     counts = [f"{row[key]:,}" for key in ("bank_conflicts", "atomics", "registers", "local")]
     estimates = f"{short(row['h100_us'])}, {short(row['h200_us'])} µs"

@@ -1,13 +1,14 @@
 """What makes the site: pages of operators, docstrings, the check that the reference is complete."""
 
 import importlib
+import json
 import re
 
 import operator_pages
 import pytest
 import root_pages
 from docstrings import with_returns, with_source
-from operator_tables import Results, counted, measured
+from operator_tables import Results, counted, measured, on_gpu
 from report_results import COUNTED, MATRIX, write, write_all
 
 import event_ops
@@ -20,28 +21,62 @@ RESULTS = Results.read(operator_pages.ROOT / "harness" / "results")
 def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     text = operator_pages.page(operator, RESULTS)
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    expected = ["Backends", "Definition", "Conformance", "Measured", "CUDA kernels, counted", "Source"]
+    expected = ["Backends", "Definition", "Conformance", "Measured", "On a GPU", "CUDA kernels, counted"]
+    expected.append("Source")
     assert headings == [f"# {operator.name}", *(f"## {name}" for name in expected)]
     assert f".. autofunction:: event_ops.{operator.name}\n" in text
     for backend in operator.kernel.backend_names:
         assert f"| `{backend}`" in text
     assert "| ✕" not in text
-    # Its row of the matrix; its times, beside rivals or our other backends. Until there are any, a sentence.
-    assert ("| ✓" in text) != ("This operator was not in it yet." in text)
-    timed = re.search(r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", text)
-    assert bool(timed) != ("No benchmark of this operator has been recorded." in text)
     assert f"catalog/{operator.name}/op.py>`" in text
     assert re.search(r"/cases(/\w+)?\.py>`", text)
     shown = re.findall(r"literalinclude\} \.\./\.\./\.\./(.*)", text)
     assert shown and all((operator_pages.ROOT / file).exists() for file in shown)
 
 
+RECORDS = {
+    "cells": (r"\| ✓", "ROW=3.11-0.10.2-linux nox -s conformance -- -k '{0}-'; {python} {merge} {out}matrix_{0}.json"),
+    "times": (
+        r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×",
+        "nox -s bench -- catalog -k 'test_operator and {0}-' --benchmark-json {out}catalog_{0}.json",
+    ),
+    "counters": (r"\*\*Nothing was timed", "nox -s counters"),
+}
+OUT = "harness/results/"
+MERGE = "-m event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output"
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_every_operator_is_in_a_record(kind):
+    pattern, command = RECORDS[kind]
+    pages = {operator.name: operator_pages.page(operator, RESULTS) for operator in operators()}
+    absent = [name for name, text in pages.items() if not re.search(pattern, text)]
+    names = {"out": OUT, "merge": MERGE, "python": ".nox/conformance-3-11/bin/python"}
+    told = "; ".join(command.format(name, **names) for name in absent)
+    assert not absent, f"no record in {OUT} has {kind} of {', '.join(absent)}: {told}"
+
+
 def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp_path):
     catalog = Results.read(write_all(tmp_path)).catalog
     text = measured("op2", catalog)
-    assert "`nox -s bench -- it` on 2 cores (A processor), jax 0.12.0." in text
+    assert "On 2 cores (A processor), jax 0.12.0, 2026-01-04:" in text
     assert "| `4k` | 1 µs a call (`numba_cpu`) | warp 0.25×, SciPy 2.5× (2.0 to 2.8) |" in text
     assert measured("op1", catalog).count("| `") == 1  # the gradient is elsewhere
+
+
+def test_a_case_is_shown_as_it_was_measured_last(tmp_path):
+    folder = write_all(tmp_path)
+    newer = json.loads((folder / "catalog.json").read_text()) | {"datetime": "2026-02-01T00:00:00"}
+    newer["benchmarks"] = [x for x in newer["benchmarks"] if x["group"] == "op2 4k"]
+    text = measured("op2", Results.read(write(folder, catalog_newer=newer)).catalog)
+    assert text.count("| `4k` |") == 1 and "2026-02-01" in text and "2026-01-04" not in text
+
+
+def test_times_of_a_gpu_are_beside_those_of_xla():
+    found = {"f 1k, GPU busy, us": 4.0, "f 1k, GPU busy, reference us": 6.0, "f 1k, GPU busy, share": 0.5}
+    record = {"device": "A GPU", "steps": {"catalog": {"found": found}, "launch": {"found": None}}}
+    assert "| A GPU | `1k` | 4 µs | 1.5 | 50% |" in on_gpu("f", [record])
+    assert on_gpu("g", [record]) == "No time on a GPU has been recorded."
 
 
 def test_without_a_catalog_that_can_be_read_a_page_says_so(tmp_path):
