@@ -35,6 +35,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "docstrings",
     "operator_pages",
+    "charts",
     "root_pages",
     "completeness",
 ]

@@ -13,7 +13,6 @@ from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.results import SKIPPED, markdown_table
 
-
 Content = Mapping[str, Any]
 
 
@@ -28,7 +27,7 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read a results folder: `catalog.json`, `catalog_added.json`, all that there are, the newest first."""
+        """Read all records of a folder, `catalog.json`, `catalog_added.json` and so on, the newest first."""
         inputs = read(folder)
         # Without a matrix there is nothing to show: a KeyError ends the build.
         matrices = {"matrix": inputs.files["matrix"], **inputs.named("matrix")}
@@ -88,20 +87,27 @@ def _ran(content: Content) -> str:
     return ran + (f" Not run: {', '.join(absent)}." if absent else "")
 
 
+def latest(recorded: Sequence[tuple[Sequence[Group], Content]]) -> list[Group]:
+    """Return the groups of all records, each as it was measured last."""
+    newest: dict[str, Group] = {}
+    for all_groups, _ in recorded:
+        newest = {group.name: group for group in all_groups} | newest
+    return list(newest.values())
+
+
 def measured(name: str, recorded: Sequence[tuple[Sequence[Group], Content]]) -> str:
     """Make a table of each record that has the operator, a row per case: our time, and rivals' over ours.
 
     A case is shown as it was measured last.
     """
-    seen: set[str] = set()
+    shown = {id(group) for group in latest(recorded)}
     tables: list[str] = []
     for all_groups, content in recorded:
         rows = [
             [f"`{group.case}`", _ours(group), _others(group)]
             for group in all_groups
-            if group.operator == name and group.name not in seen
+            if group.operator == name and id(group) in shown
         ]
-        seen |= {group.name for group in all_groups}
         if rows:
             ran, day = machine(content), _date(content)[: len("2026-01-31")]
             tables.append(f"On {ran['cores']} cores ({ran['cpu']}), jax {ran['jax']}, {day}:")
@@ -127,7 +133,7 @@ _BUSY = ", GPU busy, "
 
 
 def on_gpu(name: str, recorded: Sequence[Content]) -> str:
-    """Make a row per case and GPU: how long it works for one call, and for the reference as XLA compiles it."""
+    """Make a row per case and GPU: how long it works for a call, and for the reference by XLA."""
     rows: list[list[str]] = []
     for content in recorded:
         found = (content["steps"].get("catalog") or {}).get("found") or {}
@@ -135,8 +141,13 @@ def on_gpu(name: str, recorded: Sequence[Content]) -> str:
             case, _, what = key.partition(_BUSY)
             if what == "us" and case.split(" ")[0] == name:
                 xla, share = (found.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
-                beside = [f"{xla / us:.2g}" if isinstance(xla, float) else "", percent(share) if share else ""]
-                rows.append([content["device"], f"`{case.removeprefix(name).strip()}`", duration(us), *beside])
+                beside = [
+                    f"{xla / us:.2g}" if isinstance(xla, float) else "",
+                    percent(share) if share else "",
+                ]
+                rows.append(
+                    [content["device"], f"`{case.removeprefix(name).strip()}`", duration(us), *beside]
+                )
     if not rows:
         return "No time on a GPU has been recorded."
     head = ["GPU", "case", "busy", "XLA, times as long", "of the limit"]

@@ -35,7 +35,10 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
 
 
 RECORDS = {
-    "cells": (r"\| ✓", "ROW=3.11-0.10.2-linux nox -s conformance -- -k '{0}-'; {python} {merge} {out}matrix_{0}.json"),
+    "cells": (
+        r"\| ✓",
+        "ROW=3.11-0.10.2-linux nox -s conformance -- -k '{0}-'; {python} {merge} {out}matrix_{0}.json",
+    ),
     "times": (
         r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×",
         "nox -s bench -- catalog -k 'test_operator and {0}-' --benchmark-json {out}catalog_{0}.json",

@@ -1,4 +1,4 @@
-"""Write tables of operators, as registered, not as remembered: by family, and operators x backends.
+"""Write tables of operators as registered, by family and by backend, and of figures as recorded.
 
 In a file each is between two comments, `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from event_ops.discover import Operator, operators
+from event_ops_harness import headlines
 from event_ops_harness.results import markdown_table
 
 BACKENDS: Final = ("reference", "numba_cpu", "warp", "numba_cuda")
@@ -48,7 +49,11 @@ def families() -> str:
     return markdown_table(["family", "operators"], rows)
 
 
-TABLES: Final[Mapping[str, Callable[[], str]]] = {"families": families, "operators": by_backend}
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "families": families,
+    "figures": headlines.table,
+    "operators": by_backend,
+}
 
 
 def with_tables(text: str) -> str:

@@ -1,9 +1,7 @@
-"""Kernels of other libraries are compiled by NVRTC and counted beside ours; the site says what was found."""
+"""Kernels of other libraries are compiled by NVRTC and counted beside ours."""
 
 import importlib.util
 import json
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from event_ops_harness.gpu.counters import CountedLaunch, row_of
 from ptx_on_cpu import Module
 from ptx_on_cpu.counters import resources_of
 
-MEASURED = Path(__file__).parents[2] / "docs" / "project" / "measured.md"
 SOURCE = """
 #include <cstdint>
 template <typename T> __global__ void scale(const T* x, T* y, int32_t n) {
@@ -42,22 +39,10 @@ def test_source_that_does_not_compile_is_an_error_with_the_words_of_nvrtc():
         compiled(SOURCE.replace("2 * x[i]", "z"), "scale<float>")
 
 
-def written(row):
-    """The cells of a row of the table on the site: ours first."""
-    ours, theirs = row
-
-    def both(name, form):
-        return ", ".join(format(each[name], form) for each in (ours, theirs))
-
-    figures = both("excess", ".2f"), both("instructions", ","), both("warp_efficiency", ".0%")
-    return f"| `{ours['operator']}` | {ours['case']} | {' | '.join(figures)} | {both('registers', 'd')} |"
-
-
-def test_the_site_has_the_figures_of_the_file():
-    rows = {(r["operator"], r["case"], r["backend"]): r for r in json.loads(OUTPUT.read_text())["rows"]}
+def test_the_record_has_every_pair():
+    rows = {(r["operator"], r["case"], r["backend"]) for r in json.loads(OUTPUT.read_text())["rows"]}
     cases = [(name, case.name) for name, case, _ in pairs()]
-    wanted = [written((rows[*case, "numba_cuda"], rows[*case, THEIRS])) for case in cases]
-    assert re.findall(r"^\| `\w+` \| \d+-\d+.*$", MEASURED.read_text(), re.MULTILINE) == wanted
+    assert rows >= {(*case, who) for case in cases for who in ("numba_cuda", THEIRS)}
 
 
 @pytest.mark.slow

@@ -1,0 +1,116 @@
+"""Draw figures as SVG for pages: marks on a logarithmic axis, and curves.
+
+Colours are classes that `_static/site.css` has for light and dark; a shape goes with each, for readers who do
+not tell colours apart.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+
+from event_ops_harness.report.charts import SHAPES, LogScale
+from event_ops_harness.report.figures import ratio
+
+WIDTH, ROW, TOP = 760, 18, 34
+COLOURS = 8
+
+Marks = Mapping[str, Sequence[float]]  # the values of each series
+
+
+def legend(names: Sequence[str]) -> str:
+    """Return a list of the series, each with its mark."""
+    marks = (
+        f'<svg viewBox="-7 -7 14 14" aria-hidden="true">{_mark(i, 0, 0)}</svg>' for i in range(len(names))
+    )
+    items = (f"<li>{mark}{escape(name)}</li>" for mark, name in zip(marks, names, strict=True))
+    return f'<ul class="legend">{"".join(items)}</ul>'
+
+
+def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, ends: tuple[str, str]) -> str:
+    """Draw a line for each row: a mark at the median of each series, and a bar over its values.
+
+    Args:
+        rows: the series of each row; None for a heading.
+        names: of the series, in the order of their colours.
+        label: says what is drawn to those who do not see it.
+        ends: what a mark left of 1 means, and one right of it.
+    """
+    left = 24 + max(round(6.9 * len(name)) for name in rows)
+    values = [x for marks in rows.values() for series in (marks or {}).values() for x in series]
+    scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=WIDTH - 12)
+    bottom = TOP + ROW * len(rows)
+    one = scale.at(1)
+    parts = [f'<rect class="behind" x="{left}" y="{TOP}" width="{one - left:.1f}" height="{bottom - TOP}"/>']
+    for tick in scale.ticks(7):
+        x = scale.at(tick)
+        parts.append(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>')
+        parts += [_text(x, y, "middle", ratio(tick)) for y in (TOP - 6, bottom + 15)]
+    parts.append(f'<line class="one" x1="{one:.1f}" x2="{one:.1f}" y1="{TOP - 2}" y2="{bottom}"/>')
+    if one - left > 7 * len(ends[0]):
+        parts.append(_text(one - 8, 11, "end", f"← {ends[0]}"))
+    parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
+    for place, (name, marks) in enumerate(rows.items()):
+        y = TOP + ROW * (place + 0.5)
+        where = (4, y + 4, "start") if marks is None else (left, y + 4, "end")
+        parts.append(_text(*where, name, "head" if marks is None else "name"))
+        for series, found in (marks or {}).items():
+            parts.append(_marked(names.index(series), name, series, sorted(found), y, scale.at))
+    return _svg(bottom + 22, label, parts)
+
+
+def _marked(
+    kind: int, row: str, series: str, found: Sequence[float], y: float, at: Callable[[float], float]
+) -> str:
+    low, middle, high = found[0], found[len(found) // 2], found[-1]
+    words = ratio(middle) if low == high else f"{ratio(low)} to {ratio(high)}, median {ratio(middle)}"
+    bar = f'<line class="c{kind}" x1="{at(low):.1f}" x2="{at(high):.1f}" y1="{y}" y2="{y}"/>'
+    return f"<g><title>{escape(f'{row}, {series}: {words}')}</title>{bar}{_mark(kind, at(middle), y)}</g>"
+
+
+def curves(
+    series: Mapping[str, Mapping[float, float]],
+    label: str,
+    axes: tuple[str, str],
+    written: Callable[[float], str],
+) -> str:
+    """Draw a curve for each series on two logarithmic axes; `axes` names them, `written` writes a size."""
+    sizes = sorted({x for points in series.values() for x in points})
+    values = [y for points in series.values() for y in points.values()]
+    bottom = 300.0
+    across = LogScale.around(sizes, sizes[0], sizes[0] * 2, start=70, end=WIDTH - 14)
+    up = LogScale.around(values, min(values), min(values) * 2, start=bottom, end=30)
+    parts = [_text(6, 14, "start", axes[1]), _text(WIDTH - 14, bottom + 36, "end", axes[0])]
+    for x in sizes if len(sizes) < 9 else across.ticks(7):
+        parts.append(_text(across.at(x), bottom + 18, "middle", written(x)))
+        parts.append(
+            f'<line class="tick" x1="{across.at(x):.1f}" x2="{across.at(x):.1f}" y1="30" y2="{bottom}"/>'
+        )
+    for y in up.ticks(6):
+        kind = "one" if y == 1 else "tick"
+        parts.append(
+            f'<line class="{kind}" x1="70" x2="{WIDTH - 14}" y1="{up.at(y):.1f}" y2="{up.at(y):.1f}"/>'
+        )
+        parts.append(_text(62, up.at(y) + 4, "end", f"{y:,.6g}"))
+    for kind, (name, points) in enumerate(series.items()):
+        places = [(across.at(x), up.at(points[x]), x) for x in sorted(points)]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
+        parts.append(f'<polyline class="c{kind % COLOURS}" points="{line}"/>')
+        for x, y, size in places:
+            words = escape(f"{name}, {written(size)}: {points[size]:.3g}")
+            parts.append(f"<g><title>{words}</title>{_mark(kind, x, y)}</g>")
+    return _svg(round(bottom) + 42, label, parts)
+
+
+def _mark(kind: int, x: float, y: float) -> str:
+    # Eight colours and six shapes: no two of two dozen series have both.
+    shape = SHAPES[kind % len(SHAPES)]
+    return f'<path class="c{kind % COLOURS}" d="{shape}" transform="translate({x:.1f},{y:.1f})"/>'
+
+
+def _text(x: float, y: float, anchor: str, words: str, kind: str = "small") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _svg(height: int, label: str, parts: Sequence[str]) -> str:
+    inside = "".join(parts)
+    named = f'role="img" aria-label="{escape(label)}"'
+    return f'<div class="chart"><svg viewBox="0 0 {WIDTH} {height}" {named}>{inside}</svg></div>'

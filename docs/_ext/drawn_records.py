@@ -1,0 +1,264 @@
+"""Draw each benchmark from its records: operators, networks, calls, and how times grow."""
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from drawing import Marks, curves, dots
+from operator_tables import Results, latest
+
+from event_ops.discover import operators
+from event_ops_harness.headlines import records
+from event_ops_harness.report.figures import count, duration, ratio
+from event_ops_harness.report.rows import REFERENCE, Group, Timing, groups
+from event_ops_harness.results import RESULTS
+from event_ops_harness.table import by_family
+
+Rows = Mapping[str, Marks | None]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Hold a chart: names of series, its SVG, and the figures as head and rows of a table."""
+
+    names: list[str]
+    svg: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
+    """Draw how many times as long rivals take, a line for each row."""
+    found = dict.fromkeys(name for marks in rows.values() for name in marks or ())
+    ordered = [name for name in names if name in found] or list(found)
+    svg = dots(rows, ordered, label, ("a rival is faster", "event-ops is faster"))
+    table = [
+        [row, series, ratio(min(x)), ratio(statistics.median(x)), ratio(max(x)), str(len(x))]
+        for row, marks in rows.items()
+        for series, x in (marks or {}).items()
+    ]
+    return Drawn(ordered, svg, ["what", "rival", "least", "median", "most", "cases"], table)
+
+
+def rivals(found: Iterable[Group], row: Callable[[Group], str]) -> dict[str, dict[str, list[float]]]:
+    """Return the ratios of all rivals of these groups, by row and rival."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for group in found:
+        for rival in group.rivals:
+            rows.setdefault(row(group), {}).setdefault(rival.name, []).append(group.ratio(rival))
+    return rows
+
+
+KINDS: Final = {
+    "our formula, by XLA": (REFERENCE,),
+    "JAX": ("jnp", "JAX", "jax.ops"),
+    "NumPy": ("NumPy", "np."),
+    "SciPy": ("SciPy",),
+    "Numba by hand": ("Numba by hand",),
+    "MKL": ("MKL",),
+    "GraphBLAS": ("GraphBLAS",),
+    "BrainEvent": ("BrainEvent",),
+}
+
+
+def of_operators() -> Drawn:
+    """Draw every operator of the catalog beside its rivals, by family."""
+    cases: dict[str, dict[str, list[float]]] = {}
+    for group in latest(Results.read(RESULTS).catalog):
+        for rival in group.rivals:
+            for kind in (kind for kind, starts in KINDS.items() if rival.name.startswith(starts)):
+                cases.setdefault(group.operator, {}).setdefault(kind, []).append(group.ratio(rival))
+    rows: dict[str, Marks | None] = {}
+    for family, members in by_family(operators()).items():
+        rows |= {family: None, **{o.name: cases.get(o.name, {}) for o in members}}
+    return beside(rows, "Rivals' time over ours, by operator, logarithmic", KINDS)
+
+
+def _read(*names: str) -> list[tuple[str, Group]]:
+    return [(name, group) for name in names for group in groups(records().files[name])]
+
+
+NETWORKS: Final = {
+    "cuba": "CUBA",
+    "cuba_400000": "CUBA",
+    "coba": "COBA",
+    "inhibitory_stdp": "inhibitory STDP",
+    "hpc_benchmark": "hpc_benchmark, 127 M synapses, 1 core",
+    "hpc_benchmark_2_cores": "hpc_benchmark, 127 M synapses, 2 cores",
+    "microcircuit": "microcircuit",
+    "microcircuit_full": "microcircuit",
+}
+
+
+def of_networks() -> Drawn:
+    """Draw whole networks beside simulators."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for file, group in _read(*NETWORKS):
+        title = NETWORKS[file] if "hpc" in file else f"{NETWORKS[file]}, {group.name}"
+        if not group.name.startswith("parts"):
+            rows |= rivals([group], lambda _, title=title: title)
+    return beside(rows, "Simulators' time over ours, by network, logarithmic")
+
+
+def _factor(timing: Timing) -> float:
+    return timing.us / 100.0  # a step is 0.1 ms
+
+
+def of_growth() -> Drawn:
+    """Draw how the microcircuit's time grows with its size."""
+    series: dict[str, dict[float, float]] = {}
+    for _, group in _read("microcircuit_growth"):
+        if not group.name.startswith("parts"):
+            scale, cores = group.name.removeprefix("scale ").split(", ")
+            series.setdefault(cores, {})[round(float(scale) * 77169)] = _factor(group.baseline)
+    label = "Time of the microcircuit over real time, against its neurons, both logarithmic"
+    svg = curves(series, label, ("neurons", "times real time"), count)
+    rows = [
+        [f"{x:,.0f}", *(f"{series[name][x]:.2g}" for name in series)] for x in next(iter(series.values()))
+    ]
+    return Drawn(list(series), svg, ["neurons", *(f"times real time, {name}" for name in series)], rows)
+
+
+def of_threads() -> Drawn:
+    """Draw how much faster two threads are than one."""
+    rows = {
+        group.name.removesuffix(" float32"): {"two threads": [group.ratio(group.timings[1])]}
+        for _, group in _read("threads")
+        if len(group.timings) == 2
+    }
+    ordered = dict(sorted(rows.items(), key=lambda row: row[1]["two threads"]))
+    label = "The time of one thread over that of two, by operator"
+    svg = dots(ordered, ["two threads"], label, ("slower", "faster by two threads"))
+    table = [[f"`{name}`", ratio(marks["two threads"][0])] for name, marks in ordered.items()]
+    return Drawn(["two threads"], svg, ["case", "one thread over two"], table)
+
+
+def of_derivatives() -> Drawn:
+    """Draw kernels and their derivatives beside JAX's."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for _, group in _read("derivatives"):
+        kernel, _, what = group.name.rpartition(", ")
+        times[kernel, what] = {timing.name: timing.us for timing in group.timings}
+        if "JAX" in times[kernel, what]:
+            ours = times[kernel, what]["numba_kernel"]
+            rows.setdefault(kernel, {})[what] = [times[kernel, what]["JAX"] / ours]
+    costs = {
+        kernel: [
+            times[kernel, "gradient"].get(who, 0.0) / times[kernel, "value"]["numba_kernel"]
+            for who in ("numba_kernel", "by hand")
+        ]
+        for kernel in rows
+    }
+    whats = ["value", "jvp", "gradient"]
+    drawn = beside(rows, "JAX's time over ours, by kernel, logarithmic", whats)
+    table = [
+        [
+            f"`{kernel}`",
+            *(f"{marks[x][0]:.2g}" for x in whats),
+            *(f"{x:.2g}" if x else "" for x in costs[kernel]),
+        ]
+        for kernel, marks in rows.items()
+    ]
+    head = ["kernel", *(f"JAX: {x}" for x in whats), "gradient / value", "by hand / value"]
+    return Drawn(drawn.names, drawn.svg, head, table)
+
+
+def of_plasticity() -> Drawn:
+    """Draw two ways to learn beside ours, against the share of neurons that spike."""
+    series: dict[str, dict[float, float]] = {}
+    for _, group in _read("plasticity_decades", "plasticity"):
+        rule, _, spikes = group.name.partition(", ")
+        if "of 100,000 neurons spike" in spikes and rule in ("stdp_on_pre", "stdp_on_post"):
+            share = float(spikes.split(" ")[0].replace(",", "")) / 100_000
+            for rival in group.rivals:
+                series.setdefault(f"{rival.name}: {rule}", {})[share] = group.ratio(rival)
+    label = "Rivals' time over ours, against the share of neurons that spike, both logarithmic"
+    svg = curves(series, label, ("share of neurons that spike", "times as long as ours"), "{:.2%}".format)
+    rows = [
+        [name, f"{x:.2%}", ratio(points[x])]
+        for name, points in sorted(series.items())
+        for x in sorted(points)
+    ]
+    return Drawn(list(series), svg, ["rival", "spike", "times as long"], rows)
+
+
+def of_calls() -> Drawn:
+    """Draw one call through every way into JAX, and forms of a kernel."""
+    found = (group for _, group in _read("call", "forms", "neurons"))
+    rows = rivals(found, lambda group: group.name)
+    return beside(rows, "Time of a call over ours, by the way into JAX, logarithmic")
+
+
+def of_sampling() -> Drawn:
+    """Draw log-densities and samplers."""
+    rows = rivals((group for _, group in _read("sampling")), lambda group: group.name)
+    return beside(rows, "Rivals' time over ours, by density, logarithmic")
+
+
+def of_brainevent() -> Drawn:
+    """Draw BrainEvent's programs and calls on its own backend beside ours."""
+    rows = rivals((group for _, group in _read("brainevent")), lambda group: group.name)
+    return beside(rows, "BrainEvent's time over ours, by program and call, logarithmic")
+
+
+def of_messages() -> Drawn:
+    """Draw messages along edges beside libraries for graphs."""
+
+    def row(group: Group) -> str:
+        message, kind, *_, features = group.name.split(", ")
+        return f"{message}, {kind}, {features}"
+
+    rows = rivals((group for _, group in _read("graph_messages")), row)
+    return beside(dict(sorted(rows.items())), "Rivals' time over ours, by message, logarithmic")
+
+
+def of_scaling() -> Drawn:
+    """Draw the time of a product against its entries."""
+    series: dict[str, dict[float, float]] = {}
+    for _, group in _read("scaling"):
+        if group.name.startswith("csr_matvec by entries"):
+            for timing in group.timings:
+                if timing.name in ("numba_cpu", "MKL", "SciPy", "GraphBLAS", "BrainEvent", "Numba by hand"):
+                    name = "event-ops" if timing.name == "numba_cpu" else timing.name
+                    series.setdefault(name, {})[float(timing.more["size"])] = timing.us
+    label = "Time of csr_matvec against entries, both logarithmic"
+    svg = curves(series, label, ("entries", "µs"), count)
+    rows = [[name, count(x), duration(points[x])] for name, points in series.items() for x in sorted(points)]
+    return Drawn(list(series), svg, ["who", "entries", "time"], rows)
+
+
+def of_cold() -> Drawn:
+    """Draw imports and first calls."""
+    rows = rivals((group for _, group in _read("cold")), lambda group: group.name)
+    return beside(rows, "Time of imports and first calls over ours, logarithmic")
+
+
+def of_memory() -> Drawn:
+    """List bytes for each synapse; there is nothing to draw."""
+    rows: dict[str, dict[str, str]] = {}
+    for _, group in _read("memory"):
+        for timing in group.timings:
+            amount = timing.more.get("bytes_per_synapse")
+            rows.setdefault(timing.name, {})[group.name] = "" if amount is None else f"{abs(amount):.1f}"
+    kinds = list(dict.fromkeys(kind for found in rows.values() for kind in found))
+    table = [[name, *(found.get(kind, "") for kind in kinds)] for name, found in rows.items()]
+    return Drawn([], "", ["bytes a synapse", *kinds], table)
+
+
+CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
+    "operators": of_operators,
+    "networks": of_networks,
+    "growth": of_growth,
+    "threads": of_threads,
+    "derivatives": of_derivatives,
+    "plasticity": of_plasticity,
+    "calls": of_calls,
+    "sampling": of_sampling,
+    "brainevent": of_brainevent,
+    "messages": of_messages,
+    "scaling": of_scaling,
+    "cold": of_cold,
+    "memory": of_memory,
+}

@@ -1,0 +1,71 @@
+"""Charts and figures of pages come from records, and pages name none that is not there."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from drawing import curves, dots, legend
+from drawn_records import CHARTS
+
+from event_ops.discover import operators
+from event_ops_harness.headlines import FIGURES, figures, records
+
+DOCS = Path(__file__).parents[1]
+SOURCES = {str(path.relative_to(DOCS)): path.read_text() for path in DOCS.rglob("*.md")}
+SVG = "{*}svg"
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_has_a_mark_for_each_row_of_its_table(name):
+    chart = CHARTS[name]()
+    assert chart.rows and all(len(row) == len(chart.head) for row in chart.rows)
+    if chart.svg:
+        marks = drawn(chart.svg).findall(".//g/title")
+        assert len(marks) == len(chart.rows) * (len(marks) // len(chart.rows)) > 0
+        assert ElementTree.fromstring(legend(chart.names)).findall("li")
+
+
+def test_the_chart_of_operators_has_them_all():
+    text = "".join(drawn(CHARTS["operators"]().svg).itertext())
+    assert not [operator.name for operator in operators() if operator.name not in text]
+
+
+def test_a_mark_lies_right_of_the_line_where_the_rival_took_longer():
+    svg = drawn(
+        dots({"of both": None, "f": {"a": [0.5], "b": [2.0, 4.0, 3.0]}}, ["a", "b"], "label", ("no", "yes"))
+    )
+    titles = [title.text for title in svg.iter("title")]
+    assert titles == ["f, a: 0.50×", "f, b: 2.0× to 4.0×, median 3.0×"]
+    one = float(svg.find(".//line[@class='one']").get("x1"))
+    slower, faster = (float(x.get("transform")[10:].split(",")[0]) for x in svg.iter("path"))
+    assert slower < one < faster
+
+
+def test_a_curve_rises_where_values_do():
+    svg = drawn(curves({"a": {1.0: 1.0, 10.0: 5.0}}, "label", ("x", "y"), "{:g}".format))
+    (first, last) = (point.split(",") for point in svg.find(".//polyline").get("points").split())
+    assert float(first[0]) < float(last[0]) and float(first[1]) > float(last[1])
+
+
+def test_every_figure_has_a_value():
+    assert set(figures()) == set(FIGURES) and all(re.search(r"\d", text) for text in figures().values())
+
+
+@pytest.mark.parametrize("page", [page for page, text in SOURCES.items() if "{measured}`" in text])
+def test_pages_quote_figures_that_there_are(page):
+    for name in re.findall(r"\{measured\}`([^`]+)`", SOURCES[page]):
+        record, *keys = name.split(": ")
+        if keys:
+            assert keys[1] in records().files[record]["steps"][keys[0]]["found"], name
+        else:
+            assert name in FIGURES
+
+
+@pytest.mark.parametrize("page", [page for page, text in SOURCES.items() if "```{chart}" in text])
+def test_pages_show_charts_that_there_are(page):
+    assert set(re.findall(r"^```\{chart\} (.*)$", SOURCES[page], re.MULTILINE)) <= set(CHARTS)
