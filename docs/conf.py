@@ -39,6 +39,14 @@ extensions = [
     "root_pages",
     "completeness",
 ]
+if os.environ.get("DOCS_INTERSPHINX"):  # names of other libraries are links then; it needs a network
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "jax": ("https://docs.jax.dev/en/latest", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "numba": ("https://numba.readthedocs.io/en/stable", None),
+        "warp": ("https://nvidia.github.io/warp", None),
+    }
 exclude_patterns = ["README.md", "_ext"]
 suppress_warnings: list[str] = []
 
@@ -76,5 +84,12 @@ pygments_dark_style = "one-dark"
 html_title = f"event-ops {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
+html_logo = html_favicon = "_static/logo.svg"
+html_theme_options = {
+    "source_repository": "https://github.com/event-ops/event-ops/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 html_copy_source = False
 html_show_sphinx = False

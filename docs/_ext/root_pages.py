@@ -3,10 +3,12 @@
 They are written to `project` before Sphinx reads its sources, and are not part of git.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+CITATION = "CITATION.cff"
 PAGES = {
     "SECURITY.md": "promises.md",
     "CHANGELOG.md": "changelog.md",
@@ -27,6 +29,21 @@ def write(folder: Path) -> None:
     """Write the pages that have changed."""
     for file, page in PAGES.items():
         write_changed(folder / page, linked((ROOT / file).read_text(encoding="utf-8")))
+    write_changed(folder / "cite.md", cite((ROOT / CITATION).read_text(encoding="utf-8")))
+
+
+def cite(text: str) -> str:
+    """Return the page that says how to cite, of a file in the Citation File Format."""
+    fields = dict(re.findall(r"^([\w-]+): \"?(.*?)\"?$", text, re.MULTILINE))
+    authors = " and ".join(f"{{{name}}}" for name in re.findall(r"^  - name: (.*)$", text, re.MULTILINE))
+    named = {"title": fields["title"], "author": authors, "version": fields["version"]}
+    lines = ["@software{event_ops,", *(f"  {name} = {{{value}}}," for name, value in named.items()), "}"]
+    blocks = ["# Cite", fields["message"], _block("bibtex", "\n".join(lines)), "As a citation file:"]
+    return "\n\n".join([*blocks, _block("yaml", text.rstrip())]) + "\n"
+
+
+def _block(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
 
 
 def write_changed(path: Path, text: str) -> None:

@@ -132,7 +132,8 @@ def test_a_public_name_without_an_entry_is_found():
 
 def test_files_of_the_root_link_to_each_other_as_pages(tmp_path):
     root_pages.write(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == set(root_pages.PAGES.values())
+    assert {path.name for path in tmp_path.iterdir()} == {*root_pages.PAGES.values(), "cite.md"}
+    assert "  version = {0.1.0}," in (tmp_path / "cite.md").read_text()
     text = "".join(path.read_text() for path in tmp_path.iterdir())
     assert "](promises.md)" in text
     assert not [file for file in (*root_pages.PAGES, *root_pages.ELSEWHERE) if f"]({file})" in text]
