@@ -80,7 +80,7 @@ nitpick_ignore_regex = [("py:(obj|exc)", "(?s:.*)"), ("py:class", r".* .*|jax\.j
 viewcode_line_numbers = True
 
 html_theme = "furo"
-pygments_dark_style = "one-dark"
+pygments_dark_style = "github-dark"  # every colour of it stands out by 4.5 or more
 html_title = f"event-ops {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

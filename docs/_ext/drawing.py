@@ -36,7 +36,7 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
     """
     left = 24 + max(round(6.9 * len(name)) for name in rows)
     values = [x for marks in rows.values() for series in (marks or {}).values() for x in series]
-    scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=WIDTH - 12)
+    scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=WIDTH - 30)
     bottom = TOP + ROW * len(rows)
     one = scale.at(1)
     parts = [f'<rect class="behind" x="{left}" y="{TOP}" width="{one - left:.1f}" height="{bottom - TOP}"/>']

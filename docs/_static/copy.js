@@ -6,7 +6,9 @@ for (const block of document.querySelectorAll("div.highlight pre")) {
   button.textContent = "Copy";
   button.setAttribute("aria-label", "Copy this code");
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(block.textContent.replace(/^\$ /gm, "").trimEnd());
+    const lines = block.textContent.trimEnd().split("\n");
+    const typed = lines.filter(line => /^(>>>|\.\.\.) /.test(line)).map(line => line.slice(4));
+    await navigator.clipboard.writeText((typed.length ? typed : lines).join("\n"));
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });

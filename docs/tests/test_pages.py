@@ -60,6 +60,32 @@ def test_pages_name_no_gpu_that_has_no_record(name):
     )
 
 
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return sum(x * y for x, y in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_colours_of_code_in_the_dark_stand_out():
+    styles = pytest.importorskip("pygments.styles", reason="pygments is not installed")
+    (name,) = re.findall(r'^pygments_dark_style = "(.*?)"', (DOCS / "conf.py").read_text(), re.MULTILINE)
+    style = styles.get_style_by_name(name)
+    behind = luminance(style.background_color.removeprefix("#"))
+    told = {str(token): found["color"] for token, found in style if found["color"] and not found["bgcolor"]}
+    ratios = {token: (luminance(colour) + 0.05) / (behind + 0.05) for token, colour in told.items()}
+    faint = {token: ratio for token, ratio in ratios.items() if ratio < 4.5}
+    assert set(faint) <= {"Token.Text.Whitespace"}
+
+
+def images(page):
+    return re.findall(r"!\[(.*?)\]\(", PAGES[page].read_text())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if images(page)])
+def test_an_image_says_what_it_shows(page):
+    assert all(len(said.split()) > 3 for said in images(page))
+
+
 def test_the_built_site_loads_nothing_from_a_network():
     site = DOCS.parent / "build" / "docs"
     if not site.exists():
