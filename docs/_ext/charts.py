@@ -36,7 +36,8 @@ class Chart(SphinxDirective):
         if not drawn.svg:
             return table
         shown = legend(drawn.names) + drawn.svg if len(drawn.names) > 1 else drawn.svg
-        return [_html(shown + fold), *table, _html("</details>")]
+        said = self.parse_text_to_nodes(drawn.said) if drawn.said else []
+        return [_html(shown + fold), *table, _html("</details>"), *said]
 
 
 def _html(text: str) -> nodes.Node:

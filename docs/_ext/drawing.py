@@ -5,6 +5,7 @@ not tell colours apart.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from event_ops_harness.report.charts import SHAPES, LogScale
@@ -14,6 +15,17 @@ WIDTH, ROW, TOP = 760, 18, 34
 COLOURS = 8
 
 Marks = Mapping[str, Sequence[float]]  # the values of each series
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Hold a chart: names of series, its SVG, the figures as head and rows of a table, a sentence below."""
+
+    names: list[str]
+    svg: str
+    head: list[str]
+    rows: list[list[str]]
+    said: str = ""
 
 
 def legend(names: Sequence[str]) -> str:

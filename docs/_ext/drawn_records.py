@@ -2,10 +2,10 @@
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from drawing import Marks, curves, dots
+from drawing import Drawn, Marks, curves, dots
+from drawn_gpu import of_counted, of_gpu, of_limit, of_runs
 from operator_tables import Results, latest
 
 from event_ops.discover import operators
@@ -16,16 +16,6 @@ from event_ops_harness.results import RESULTS
 from event_ops_harness.table import by_family
 
 Rows = Mapping[str, Marks | None]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Hold a chart: names of series, its SVG, and the figures as head and rows of a table."""
-
-    names: list[str]
-    svg: str
-    head: list[str]
-    rows: list[list[str]]
 
 
 def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
@@ -261,4 +251,8 @@ CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
     "scaling": of_scaling,
     "cold": of_cold,
     "memory": of_memory,
+    "limit": of_limit,
+    "gpu-runs": of_runs,
+    "gpu": of_gpu,
+    "counted": of_counted,
 }
