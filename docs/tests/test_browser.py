@@ -35,6 +35,8 @@ PAGES = {
     "operator": "reference/operators/csr_event_matvec.html",
     "network": "how-to/microcircuit.html",
     "drawing": "explanation/call-path.html",
+    "charts": "project/measured.html",
+    "gallery": "gallery.html",
 }
 
 pytestmark = [

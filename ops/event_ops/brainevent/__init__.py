@@ -29,8 +29,8 @@ def install(*, platforms: Sequence[str] = ("cpu",)) -> None:
 
     Args:
         platforms: where to become the default, of "cpu" and "gpu". On both the backend is registered, for
-            `backend="event_ops"` and `brainevent.config.set_backend`. GPUs have run the kernels, but no program
-            of BrainEvent with them.
+            `backend="event_ops"` and `brainevent.config.set_backend`. GPUs have run the kernels, but no
+            program of BrainEvent with them.
 
     Raises:
         ValueError: a platform that is neither.
