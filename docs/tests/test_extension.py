@@ -34,29 +34,38 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
     assert shown and all((operator_pages.ROOT / file).exists() for file in shown)
 
 
+OUT = "harness/results/"
+# What every operator has a record of: a pattern of its page, and the command that writes one.
 RECORDS = {
     "cells": (
         r"\| ✓",
-        "ROW=3.11-0.10.2-linux nox -s conformance -- -k '{0}-'; {python} {merge} {out}matrix_{0}.json",
+        "rm -rf .nox/cells; ROW=3.11-0.10.2-linux nox -s conformance -- -k {0}-; .nox/conformance/bin/python "
+        + f"-m event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output {OUT}matrix_{{0}}.json",
     ),
     "times": (
         r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×",
-        "nox -s bench -- catalog -k 'test_operator and {0}-' --benchmark-json {out}catalog_{0}.json",
+        f"nox -s bench -- catalog -k 'test_operator and {{0}}-' --benchmark-json {OUT}catalog_{{0}}.json",
     ),
     "counters": (r"\*\*Nothing was timed", "nox -s counters"),
 }
-OUT = "harness/results/"
-MERGE = "-m event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output"
+# Times that wait for a machine on which nothing else runs; they have some of a GPU.
+WAITING = {
+    "times": {
+        *("csr_normalize", "csr_rewire", "normal_input", "scatter_min", "segment_min", "stp_step"),
+        "uniform_input",
+    }
+}
 
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_every_operator_is_in_a_record(kind):
     pattern, command = RECORDS[kind]
     pages = {operator.name: operator_pages.page(operator, RESULTS) for operator in operators()}
-    absent = [name for name, text in pages.items() if not re.search(pattern, text)]
-    names = {"out": OUT, "merge": MERGE, "python": ".nox/conformance-3-11/bin/python"}
-    told = "; ".join(command.format(name, **names) for name in absent)
-    assert not absent, f"no record in {OUT} has {kind} of {', '.join(absent)}: {told}"
+    absent = {name for name, text in pages.items() if not re.search(pattern, text)}
+    waiting = WAITING.get(kind, set())
+    told = "; ".join(command.format(name) for name in sorted(absent - waiting))
+    assert not absent - waiting, f"no record in {OUT} has {kind} of these: {told}"
+    assert waiting <= absent, f"measured, so take them off WAITING: {sorted(waiting - absent)}"
 
 
 def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp_path):
