@@ -35,17 +35,12 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
 
 
 OUT = "harness/results/"
-# What every operator has a record of: a pattern of its page, and the command that writes one.
+MERGE = f"event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output {OUT}matrix_{{0}}.json"
+MEASURE = f"catalog -k 'test_operator and {{0}}-' --benchmark-json {OUT}catalog_{{0}}.json"
+# What every operator has a record of: a pattern of its page, and the commands that write one.
 RECORDS = {
-    "cells": (
-        r"\| ✓",
-        "rm -rf .nox/cells; ROW=3.11-0.10.2-linux nox -s conformance -- -k {0}-; .nox/conformance/bin/python "
-        + f"-m event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output {OUT}matrix_{{0}}.json",
-    ),
-    "times": (
-        r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×",
-        f"nox -s bench -- catalog -k 'test_operator and {{0}}-' --benchmark-json {OUT}catalog_{{0}}.json",
-    ),
+    "cells": (r"\| ✓", f"ROW=3.11-0.10.2-linux nox -s conformance -- -k {{0}}-, python -m {MERGE}"),
+    "times": (r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", f"nox -s bench -- {MEASURE}"),
     "counters": (r"\*\*Nothing was timed", "nox -s counters"),
 }
 # Times that wait for a machine on which nothing else runs; they have some of a GPU.
