@@ -83,7 +83,7 @@ def _ran(content: Content) -> str:
     rows = content["rows"]
     done = [f"Python {row['python']} with jax {row['jax']}" for row in rows if row["status"] != SKIPPED]
     absent = [f"{row['name']} ({row['reason']})" for row in rows if row["status"] == SKIPPED]
-    ran = f"`nox -s matrix` of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
+    ran = f"Of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
     return ran + (f" Not run: {', '.join(absent)}." if absent else "")
 
 
