@@ -1,7 +1,7 @@
 """A rule applied to arrays: their checks, where each is read, and the kernels with their backends."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
@@ -57,13 +57,7 @@ def applied(
     check_spikes(f"spikes_{_SIDES[axis]}", events, each[0], shape[axis], along)
     if events.dtype != bool:
         variables = _with_values(function, events, axis, variables)
-    arrays_by_name, places = [], [SYNAPSE] * len(each)
-    for name, value in variables.items():
-        array = as_variable(name, value, "synapses", each[0])
-        places.append(_place(name, array, grid, shape, axis))
-        arrays_by_name.append(array)
-    dtypes = [x.dtype for x in (*each, *arrays_by_name)]
-    rule = Traced.of(function, dtypes, tuple(variables), places, _SUBJECT)
+    rule, arrays_by_name = traced_rule(function, each, variables, grid, shape, axis)
     # An argument, not a constant: matrices of all sizes share a kernel.
     limit = (np.asarray(shape[1 - axis], structure[0].dtype),) if structure else ()
     outs = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in each)
@@ -71,6 +65,24 @@ def applied(
     arrays = *each, *structure, events, *limit, *arrays_by_name
     changed = (kernel or KERNELS[storage])(*arrays, outs=outs, backend=backend, **static)
     return tuple(changed) if several else changed[0]
+
+
+def traced_rule(
+    function: Callable[..., Any],
+    each: Sequence[jax.Array],
+    variables: Mapping[str, Any],
+    grid: tuple[int, ...],
+    shape: tuple[int, int],
+    axis: int,
+) -> tuple[Traced, list[jax.Array]]:
+    """Return a rule traced for these synaptic variables and variables by name, and the latter as arrays."""
+    arrays, places = [], [SYNAPSE] * len(each)
+    for name, value in variables.items():
+        array = as_variable(name, value, "synapses", each[0])
+        places.append(_place(name, array, grid, shape, axis))
+        arrays.append(array)
+    dtypes = [x.dtype for x in (*each, *arrays)]
+    return Traced.of(function, dtypes, tuple(variables), places, _SUBJECT), arrays
 
 
 def _with_values(

@@ -40,29 +40,33 @@ def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
 
     Its outputs are the memory of the synaptic variables; XLA copies those first that are needed again.
     """
-    visit = make_visits(rule, storage, large)
+    room, turned = _room_of(storage)
+    visit = room.visiting(make_visit_rows(rule, storage), large, *turned)
     return njit(parallel=large)(kernel_function(rule, storage, visit=visit, hoist=dense_visits.laid_flat))
 
 
-def make_visits(rule: Traced, storage: Storage, large: bool) -> Any:
-    """Return the function that changes each synapse of the neurons that spiked.
+@lru_cache(_KEPT)
+def make_visit_rows(rule: Traced, storage: Storage) -> Any:
+    """Return the function that changes each synapse of some rows, those of the neurons that spiked.
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
-    room: Any = sparse_visits
-    turned: tuple[bool, ...] = ()
-    if storage in (DENSE_ROWS, DENSE_COLUMNS):
-        room, turned = dense_visits, (storage is DENSE_COLUMNS,)
+    room, turned = _room_of(storage)
     called = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     if rule.uses(_LONG):
         # Blocks go along rows: where columns spike, the neuron that spiked differs within one.
         functions = block_functions(rule, SPIKING if storage is DENSE_COLUMNS else OTHER, NUMBA, **called)
         change = changing(Change(*map(inlined, functions)), len(rule.places))
-        visit_rows = room.make_visit_rows_in_blocks(*change, *turned)
-    else:
-        visit_rows = room.make_visit_rows(inlined(update(rule, NUMBA, **called)), *turned)
-    return room.visiting(visit_rows, large, *turned)
+        return room.make_visit_rows_in_blocks(*change, *turned)
+    return room.make_visit_rows(inlined(update(rule, NUMBA, **called)), *turned)
+
+
+def _room_of(storage: Storage) -> tuple[Any, tuple[bool, ...]]:
+    """Return the module of visits, and, of a dense matrix, whether they are those of columns."""
+    if storage in (DENSE_ROWS, DENSE_COLUMNS):
+        return dense_visits, (storage is DENSE_COLUMNS,)
+    return sparse_visits, ()
 
 
 def build(*, rule: Traced, outs: Any, storage: str, **_: Any) -> Callable[..., Any]:

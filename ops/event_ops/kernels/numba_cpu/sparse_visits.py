@@ -51,14 +51,14 @@ def is_stored(places: Any, k: Any, nse: Any) -> Any:
 
 
 def make_visit_rows(update: Any) -> Any:
-    """Return the function that calls `update` for each entry of some rows."""
+    """Return the function that calls `update` for each entry of some rows in columns, (first, number)."""
 
     # Nothing is allocated: reference counts of the arrays would take longer than a short row.
     @njit(_nrt=False)
     def visit_rows(
-        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+        synapses: Any, indices: Any, indptr: Any, places: Any, columns: Any, variables: Any, ids: Any
     ) -> None:
-        nse, size = np.uintp(indices.size), np.uintp(limit)
+        nse, (low, size) = np.uintp(indices.size), columns
         for position in range(np.uintp(ids.size)):
             for values in synapses:
                 prefetch_entries(values, indices, indptr, places, ids, position)
@@ -70,21 +70,21 @@ def make_visit_rows(update: Any) -> Any:
                     prefetch_weights(values, places, later, end)
                 for p in range(first, later):
                     j, k = np.uintp(indices[p]), entry(places, p)
-                    if j < size and is_stored(places, k, nse):
+                    if j - low < size and is_stored(places, k, nse):
                         update(k, i, j, synapses, variables)
 
     return visit_rows
 
 
 def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
-    """Return the function that changes the synapses of some rows in blocks, wherever they are."""
+    """Return the function that changes the synapses of some rows in blocks, in columns (first, number)."""
 
     @njit(_nrt=False)
     def visit(
-        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any,
+        synapses: Any, indices: Any, indptr: Any, places: Any, columns: Any, variables: Any, ids: Any,
         block: Any, synapse_ids: Any, neurons: Any,
     ) -> None:  # fmt: skip
-        nse, size = np.uintp(indices.size), np.uintp(limit)
+        nse, (low, size) = np.uintp(indices.size), columns
         for position in range(np.uintp(ids.size)):
             for values in synapses:
                 prefetch_entries(values, indices, indptr, places, ids, position)
@@ -96,15 +96,15 @@ def make_visit_rows_in_blocks(empty: Any, run: Any) -> Any:
                     prefetch_weights(values, places, later, end)
                 for p in range(first, later):
                     neurons[count], synapse_ids[count] = indices[p], entry(places, p)
-                    count += np.uintp((neurons[count] < size) & (synapse_ids[count] < nse))
+                    count += np.uintp((neurons[count] - low < size) & (synapse_ids[count] < nse))
                 run(count, i, synapse_ids, neurons, synapses, variables, block)
 
     @njit
     def visit_rows(
-        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+        synapses: Any, indices: Any, indptr: Any, places: Any, columns: Any, variables: Any, ids: Any
     ) -> None:
         block, room = empty(synapses)
-        visit(synapses, indices, indptr, places, limit, variables, ids, block, room[0], room[1])
+        visit(synapses, indices, indptr, places, columns, variables, ids, block, room[0], room[1])
 
     return visit_rows
 
@@ -120,17 +120,17 @@ def visiting(visit_rows: Any, large: bool) -> Any:
     def visit(
         synapses: Any, indices: Any, indptr: Any, places: Any, spikes: Any, limit: Any, variables: Any
     ) -> None:
-        ids = listed_ids(spikes)
+        ids, columns = listed_ids(spikes), (np.uintp(0), np.uintp(limit))
         ends = entries_up_to(indptr, ids) if large else ids
         work = ends[ids.size] if large else 0
         if not large or work < MIN_PARALLEL:
-            visit_rows(synapses, indices, indptr, places, limit, variables, ids)
+            visit_rows(synapses, indices, indptr, places, columns, variables, ids)
         else:
             parts = num_threads()
             for part in prange(parts):
                 low = np.searchsorted(ends, work * part // parts)
                 high = np.searchsorted(ends, work * (part + 1) // parts)
                 mine = ids[low : ids.size if part + 1 == parts else high]
-                visit_rows(synapses, indices, indptr, places, limit, variables, mine)
+                visit_rows(synapses, indices, indptr, places, columns, variables, mine)
 
     return visit
