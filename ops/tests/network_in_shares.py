@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import CSR, CompactCSR, lif_expsyn_step, lif_step
-from event_ops.network import Network, PoissonInput, Population, Projection, Record, shares
+from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, shares
 
 E, I = 150, 70
 LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
@@ -29,6 +29,21 @@ def in_parts(rows, columns, parts, seed):
     return CompactCSR(words, indptr, np.float32(-30), shape=(rows, columns))
 
 
+def depress(w, *, x_post, rate):
+    return jnp.maximum(w - rate * w * x_post, 0)
+
+
+def potentiate(w, *, x_pre, rate, mu_post):
+    return w + rate * x_pre * w**mu_post
+
+
+def learning(columns, **how):
+    """Return rules, one of which changes synapses in blocks, with a power for each neuron."""
+    named = {"traces": {"x_pre": 15.0, "x_post": 30.0}, "dt": 0.1, "rate": 0.01}
+    mu_post = np.linspace(0.2, 0.6, columns, dtype=np.float32)
+    return Plasticity(depress, potentiate, mu_post=mu_post, **named, **how)
+
+
 def network():
     """Return a network with spikes that arrive at once, a step later, and with a delay of each synapse."""
     rng = np.random.default_rng(1)
@@ -42,6 +57,15 @@ def network():
         Projection(synapses(E, E, 40.0, 3), "I_syn", delay=each, source="E", target="E"),
         Projection(synapses(E, I, 2.0, 4), "jump", delay=1, source="E", target="I"),
         Projection(synapses(E, I, 1.0, 5), "jump", delay=each + 1, source="E", target="I"),
+        Projection(synapses(E, E, 20.0, 7), "I_syn", delay=0, plasticity=learning(E), source="E", target="E"),
+        Projection(
+            synapses(E, I, 1.0, 8),
+            "jump",
+            delay=2,
+            plasticity=learning(I, post_delay=3, post_first=True),
+            source="E",
+            target="I",
+        ),
         Projection(in_parts(I, E, 2, 6), "I_syn", delay=1, source="I", target="E"),
     ]
     inputs = [

@@ -11,6 +11,7 @@ from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape, 
 from event_ops.checks.inputs import is_number
 from event_ops.network.inputs import Input, PoissonInput, SpikeInput, TimedInput
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
+from event_ops.network.learning import first_synapses
 from event_ops.network.parts import Population, Record
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
@@ -93,6 +94,7 @@ def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> N
         check_dtype("history", history[name], ("uint32",))
     for arrivals in layout.arrivals:
         _check_receptor(arrivals, layout.populations[arrivals.target], neurons[arrivals.target])
+    check_synapses(state.synapses, layout.projections)
     for name, chosen in layout.named(record.states).items():
         if name not in neurons:
             raise ValueError(f"Record has states of {name!r}, which is no population")
@@ -140,6 +142,11 @@ def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[
             raise ValueError(
                 f"{_said(part)} has a delay of 0, and its receptor is a variable, which is read before the "
                 "spikes of a step are known; expected delay >= 1, or a state"
+            )
+        if part.plasticity is not None and part.plasticity.returns_at_once and not is_state:
+            raise ValueError(
+                f"{_said(part)} learns with a post_delay of 0, and its receptor is a variable, which "
+                "is read before the spikes of a step are known; expected post_delay >= 1, or a state"
             )
         if part.dtype != dtype:
             raise TypeError(
@@ -191,6 +198,22 @@ def check_inputs(
         dtype = states[part.receptor].dtype if part.receptor in states else float_of(states)
         check_dtype(f"the input {name!r}", values[name], (str(dtype),))
     return values
+
+
+def check_synapses(synapses: Any, projections: Sequence[Projection]) -> None:
+    """Raise unless there are weights and traces of each projection that learns."""
+    expected = jax.eval_shape(lambda: first_synapses(projections))
+    if len(synapses) != len(expected):
+        raise ValueError(f"the state has synapses of {len(synapses)} projections; expected {len(expected)}")
+    for part, given, like in zip(projections, synapses, expected, strict=False):
+        if set(given) != set(like):
+            raise ValueError(
+                f"the synapses of {_said(part)} have {', '.join(given) or 'nothing'}; "
+                f"expected {', '.join(like) or 'nothing'}"
+            )
+        for name, x in like.items():
+            check_shape(name, given[name], x.shape, why=f"as {_said(part)} has it")
+            check_dtype(name, given[name], (str(x.dtype),))
 
 
 def _check_ids(key: str, ids: np.ndarray, states: Mapping[str, Any], size: int) -> None:

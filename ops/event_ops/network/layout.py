@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ class Layout:
         first: the id of its first neuron in lists of all.
         slots: how many rows its history has: as many steps as its spikes are under way, and one.
         total: the number of all neurons.
+        projections: all of them.
         arrivals: of each receptor, in the order in which they are first named.
     """
 
@@ -40,6 +41,7 @@ class Layout:
     first: dict[str, int]
     slots: dict[str, int]
     total: int
+    projections: tuple[Projection, ...]
     arrivals: tuple[Arrivals, ...]
 
     @classmethod
@@ -53,15 +55,12 @@ class Layout:
         first, total = {}, 0
         for name, population in populations.items():
             first[name], total = total, total + population.size
-        slots = {
-            name: 1 + max((max(x.ages) for x in projections if x.source == name), default=0)
-            for name in populations
-        }
+        slots = {name: 1 + max(_under_way(name, projections), default=0) for name in populations}
         receptors = dict.fromkeys((x.target, x.receptor) for x in (*inputs, *projections))
         arrivals = tuple(
             Arrivals(*receptor, _of(receptor, inputs), _of(receptor, projections)) for receptor in receptors
         )
-        return cls(dict(populations), first, slots, total, arrivals)
+        return cls(dict(populations), first, slots, total, tuple(projections), arrivals)
 
     def named(self, values: Any) -> dict[str, Any]:
         """Return values by the name of their population, which is ONLY where there is one."""
@@ -75,6 +74,15 @@ class Layout:
 def float_of(states: Mapping[str, jax.Array]) -> Any:
     """Return the dtype of the states that are floats, which variables have, too."""
     return next(x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating))
+
+
+def _under_way(name: str, projections: Sequence[Projection]) -> Iterator[int]:
+    """Return the delays of the spikes of a population, on their way out and back."""
+    for part in projections:
+        if part.source == name:
+            yield max(part.ages)
+        if part.plasticity is not None and part.target == name:
+            yield part.plasticity.post_delay
 
 
 def _of(receptor: tuple[str, str], parts: Sequence[Any]) -> tuple[tuple[int, Any], ...]:

@@ -7,24 +7,29 @@ from typing import Any
 import jax
 
 from event_ops.network import reference
+from event_ops.network.learning_plan import Learning
 from event_ops.network.plan import Arrays, NoNativeRunError, Plan, plan_of
+from event_ops.network.plasticity import WEIGHT
 from event_ops.network.states import State
 
 Run = Callable[[Any, State, Plan, Arrays, Any], Any]  # of network, state, plan, its arrays, and outs
 
 
-def make_build(run: Run) -> Callable[..., Any]:
-    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan."""
+def make_build(run: Run, *, learns: bool) -> Callable[..., Any]:
+    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan.
+
+    `learns`: whether the run has plasticity.
+    """
 
     def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
         def call(*leaves: Any) -> Any:
             network, state, values = jax.tree.unflatten(tree, leaves)
             try:
-                plan, arrays = plan_of(network, state, values, steps)
+                plan, arrays = plan_of(network, state, values, steps, learns=learns)
             except NoNativeRunError as reason:
                 warnings.warn(
-                    f"the network runs as a scan of operators, since {reason}; put it into the step, or say "
-                    "that the scan is meant: backend='reference'",
+                    f"the network runs as a scan of operators, since {reason}; change that, or say that "
+                    "the scan is meant: backend='reference'",
                     stacklevel=2,
                 )
                 return reference.run(network, state, values, steps)
@@ -41,7 +46,13 @@ def old_arrays(network: Any, state: State, plan: Plan) -> list[jax.Array]:
     neurons, history = layout.named(state.neurons), layout.named(state.history)
     populations = list(zip(layout.populations, plan.populations, strict=True))
     states = [neurons[name][key] for name, part in populations for key in part.states]
-    return [*states, *(history[name] for name, _ in populations)]
+    synapses = [state.synapses[part.projection][name] for part in plan.learning for name in _names(part)]
+    return [*states, *(history[name] for name, _ in populations), *synapses]
+
+
+def _names(part: Learning) -> tuple[str, ...]:
+    """Return the names of the weights and traces of a projection in the order of `Learning.changed`."""
+    return (WEIGHT, *part.traces[0], *part.traces[1])
 
 
 def record_like(network: Any, plan: Plan, outs: Any) -> list[Any]:
@@ -59,8 +70,11 @@ def structured(network: Any, plan: Plan, results: Sequence[Any]) -> Any:
     parts = zip(names, plan.populations, strict=True)
     neurons = {name: {key: next(found) for key in part.states} for name, part in parts}
     histories = {name: next(found) for name in names}
+    learning = {part.projection: {name: next(found) for name in _names(part)} for part in plan.learning}
+    count = len(network.projections) if plan.learning else 0
+    synapses = tuple(learning.get(place, {}) for place in range(count))
     listed = next(found), next(found), next(found)
     states: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.named(network.record.states)}
     for p, key in plan.recorded:
         states[names[p]][key] = next(found)
-    return layout.nested(neurons), layout.nested(histories), (*listed, layout.nested(states))
+    return layout.nested(neurons), layout.nested(histories), synapses, (*listed, layout.nested(states))

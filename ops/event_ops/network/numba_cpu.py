@@ -17,7 +17,7 @@ from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from event_ops.kernels.numba_cpu.phases import done, new_phases, take
 from event_ops.kernels.numba_cpu.split import clear
-from event_ops.network import loops, shares
+from event_ops.network import learning_source, loops, shares
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan, Sums, changed, outputs
 from event_ops.network.states import State
@@ -29,7 +29,7 @@ _DELIVER: Final = {3: "deliver_entries", 4: "deliver_words"}  # by the number of
 _LOOPS: Final = (
     clear, done, draw, hoist, loops.Sent, loops.add_train, loops.add_values, loops.bounds_of,
     loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state,
-    loops.write_history, new_phases, num_threads, prange, stored_spikes, take,
+    loops.write_history, new_phases, num_threads, prange, stored_spikes, take, *learning_source.LOOPS,
 )  # fmt: skip
 _OUTSIDE: Final = {
     **{x.__name__: x for x in _LOOPS},
@@ -96,6 +96,8 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
     """
     places, outside = range(len(plan.populations)), dict(_OUTSIDE)
     outside |= {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
+    for part in plan.learning:
+        outside |= learning_source.functions(part)
     shares = "min(np.int64(most_shares[()]), num_threads())" if large else "1"
     views, turn = [line for p in places for line in _views(plan, p)], _turn(plan)
     whole = [f"low{p}, high{p} = 0, size{p}" for p in places]
@@ -108,10 +110,14 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         turns = _ON_THREADS.replace("ARRAYS", ", ".join(taken)).splitlines()
     body = filled(
         _RUN.replace("SHARES", shares),
-        begin=[line for p in places for line in _begin(plan, p)],
+        begin=[
+            *(line for p in places for line in _begin(plan, p)),
+            *(line for part in plan.learning for line in learning_source.begin(part)),
+        ],
         turns=turns,
         end=[
             *(f"write_history({_sent(p)}, history{p})" for p in places),
+            *(line for part in plan.learning for line in learning_source.end(part)),
             f"end_record(found[0], first[{len(places)}], times, ids, num_spikes)",
         ],
     )
@@ -141,6 +147,7 @@ def _arrays(plan: Plan) -> list[str]:
         names += [f"state{p}_{k}" for k in range(len(part.states))]
         names += [f"{x}{p}" for x in ("spikes", "lists", "counts", "parts", "lengths", "bounds", "rows")]
         names += _seen(plan, p)
+    names += [name for part in plan.learning for name in learning_source.arrays(part)]
     return [*names, *(f"sums{k}" for k, sums in enumerate(plan.sums) if not plan.is_state(sums))]
 
 
@@ -219,11 +226,14 @@ def _added_to(plan: Plan, k: int, sums: Sums) -> list[str]:
     y = f"state{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{k}"
     time, newest = ("before", 0) if is_state else ("now", 1)
     given = [line.format(m=m, time=time, p=p, y=y) for m, kind in sums.inputs for line in _GIVEN[kind]]
-    delivered = [
-        f"{_DELIVER[count]}({tuple_of([f'matrix{q}_{k}' for k in range(count)])}, ages{q}, sent{s}, "
-        f"{time}, np.uintp({newest}), rows{s}[share], {y}, low{p}, high{p})"
-        for q, s, count in sums.projections
-    ]
+    learning, delivered = {part.projection: part for part in plan.learning}, []
+    for q, s, count in sums.projections:
+        if q in learning:
+            delivered += learning_source.step(learning[q], y, time, newest)
+            continue
+        matrix = tuple_of([f"matrix{q}_{k}" for k in range(count)])
+        spikes = f"ages{q}, sent{s}, {time}, np.uintp({newest}), rows{s}[share]"
+        delivered.append(f"{_DELIVER[count]}({matrix}, {spikes}, {y}, low{p}, high{p})")
     return [*([] if is_state else [f"clear({y}[low{p}:high{p}])"]), *given, *delivered]
 
 
@@ -238,4 +248,4 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     return structured(network, plan, native(*arrays.values(), *old))
 
 
-build = make_build(_run)
+build = make_build(_run, learns=True)

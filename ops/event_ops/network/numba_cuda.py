@@ -92,4 +92,4 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     return structured(network, plan, [*found[: len(changed)], *found[len(old) :]])
 
 
-build = make_build(_run)
+build = make_build(_run, learns=False)

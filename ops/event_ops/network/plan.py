@@ -15,6 +15,7 @@ from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
 from event_ops.network.inputs import Given
 from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.learning_plan import Learning, learning_of
 from event_ops.network.parts import Population
 from event_ops.network.projections import Projection
 from event_ops.network.reference import noise_of
@@ -62,6 +63,7 @@ class Plan:
     populations: tuple[Neurons, ...]
     sums: tuple[Sums, ...]
     recorded: tuple[tuple[int, str], ...]
+    learning: tuple[Learning, ...] = ()
 
     def is_state(self, sums: Sums) -> bool:
         """Return whether sums add to a state, so behind the step."""
@@ -69,10 +71,11 @@ class Plan:
 
 
 def changed(plan: Plan) -> list[str]:
-    """Return the names of arrays that a run updates: states, and histories."""
+    """Return the names of arrays that a run updates: states, histories, weights and traces."""
     each = enumerate(plan.populations)
     states = [f"state{p}_{k}" for p, part in each for k in range(len(part.states))]
-    return [*states, *(f"history{p}" for p in range(len(plan.populations)))]
+    histories = [f"history{p}" for p in range(len(plan.populations))]
+    return [*states, *histories, *(name for part in plan.learning for name in part.changed)]
 
 
 def outputs(plan: Plan) -> list[str]:
@@ -80,20 +83,24 @@ def outputs(plan: Plan) -> list[str]:
     return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
-def lacks(network: Any, state: State) -> str:
-    """Return why a network has no native run, as a clause, or ""."""
+def lacks(network: Any, state: State, *, learns: bool = True) -> str:
+    """Return why a network has no native run, as a clause, or ""; `learns`: of one that has plasticity."""
     try:
-        plan_of(network, state, {}, 1)
+        plan_of(network, state, {}, 1, learns=learns)
     except NoNativeRunError as reason:
         return str(reason)
     return ""
 
 
-def plan_of(network: Any, state: State, values: Mapping[str, jax.Array], steps: int) -> tuple[Plan, Arrays]:
+def plan_of(
+    network: Any, state: State, values: Mapping[str, jax.Array], steps: int, *, learns: bool = True
+) -> tuple[Plan, Arrays]:
     """Return the plan of a run from this state, and name -> array that its kernel reads.
 
-    Raises NoNativeRunError.
+    `learns`: whether the kernel has plasticity. Raises NoNativeRunError.
     """
+    if not learns and any(part.plasticity is not None for part in network.projections):
+        raise NoNativeRunError("a projection has plasticity, which the kernel of a GPU lacks")
     layout: Layout = network.layout
     numbers = {name: number for number, name in enumerate(layout.populations)}
     given = Given(state.seed, state.step, steps, values)
@@ -111,7 +118,12 @@ def plan_of(network: Any, state: State, values: Mapping[str, jax.Array], steps: 
         for key, ids in chosen.items():
             arrays[f"chosen{len(recorded)}"] = ids
             recorded.append((numbers[name], key))
-    return Plan(tuple(stepped), tuple(sums), tuple(recorded)), arrays
+    learning = [
+        learning_of(place, part, numbers, state.synapses[place], arrays)
+        for place, part in enumerate(network.projections)
+        if part.plasticity is not None
+    ]
+    return Plan(tuple(stepped), tuple(sums), tuple(recorded), tuple(learning)), arrays
 
 
 def matrix_of(part: Projection) -> tuple[Any, ...]:

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import is_known, summed_in
+from event_ops.checks.arrays import FLOATS, is_known, summed_in
+from event_ops.network.plasticity import Plasticity
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.pytree import register
@@ -32,13 +33,16 @@ class Projection:
         slots: in place of `delay`, of a matrix that has a row for each neuron and delay, as
             `csr_event_arrivals` takes it: row i * slots + d is what neuron i sends with a delay of d steps,
             0 <= d < slots. It is read as it is, without a sort or a copy.
+        plasticity: how the weights of a CSR change; default: not at all. The state of the network has them,
+            beginning with those of A.
         source, target: names of the populations, where the network has several.
 
     Raises:
-        TypeError: A is no such matrix, a delay or slots no integer, or there are both of these, or none.
+        TypeError: A is no such matrix, a delay or slots no integer, or there are both of these, or none; with
+            plasticity, another matrix than a CSR of float32 or float64.
         ValueError: A is read transposed, a delay is below 0, there are as many as A has no entries, or there
             is one for each word of a matrix in parts; slots do not divide the rows, or a scale differs
-            between rows of one neuron.
+                between rows of one neuron; with plasticity, more than one delay.
     """
 
     A: CSR | CompactCSR
@@ -47,6 +51,7 @@ class Projection:
     min_delay: int
     source: str
     target: str
+    plasticity: Plasticity | None
 
     def __init__(
         self,
@@ -55,6 +60,7 @@ class Projection:
         *,
         delay: Any = None,
         slots: int | None = None,
+        plasticity: Plasticity | None = None,
         source: str = "",
         target: str = "",
     ) -> None:
@@ -74,7 +80,9 @@ class Projection:
             by_delay, ages, least = _by_delay(A, np.asarray(delay))
         else:
             by_delay, (ages, least) = A, _slots_of(A, operator.index(slots))
-        vars(self).update(A=by_delay, receptor=receptor, source=source, target=target)
+        if plasticity is not None:
+            by_delay = _learning(by_delay, plasticity, delay)
+        vars(self).update(A=by_delay, plasticity=plasticity, receptor=receptor, source=source, target=target)
         vars(self).update(ages=ages, min_delay=least)
 
     @property
@@ -99,8 +107,30 @@ class Projection:
 
 
 register(
-    Projection, ("A",), ("receptor", "ages", "min_delay", "source", "target"), "event_ops.network.Projection"
+    Projection,
+    ("A", "plasticity"),
+    ("receptor", "ages", "min_delay", "source", "target"),
+    "event_ops.network.Projection",
 )
+
+
+def _learning(A: Any, plasticity: Any, delay: Any) -> CSR:
+    """Return a matrix that can learn, with its entries found by column where a rule needs it."""
+    if not isinstance(plasticity, Plasticity):
+        raise TypeError(f"plasticity is a {type(plasticity).__name__}; expected a Plasticity")
+    if not isinstance(A, CSR) or A.dtype not in FLOATS:
+        kind = type(A).__name__ if not isinstance(A, CSR) else f"CSR of {A.dtype}"
+        raise TypeError(
+            f"A is a {kind}, and weights that learn are float32 or float64; use a CSR of one of these"
+        )
+    if np.ndim(delay) or delay is None:
+        raise ValueError(
+            f"{'slots' if delay is None else 'a delay for each entry'} is given, and plasticity; expected "
+            "one delay for all entries: make a projection of each delay, or a loop of your own with branches "
+            "as rows"
+        )
+    plasticity.check(A)
+    return A if plasticity.on_post is None or A.by_column is not None else A.plan(weights=False)
 
 
 def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR, tuple[int, ...], int]:

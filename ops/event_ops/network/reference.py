@@ -13,6 +13,7 @@ from event_ops.catalog.pack_events.op import pack_events
 from event_ops.catalog.spike_compact.op import spike_compact
 from event_ops.network.inputs import Given
 from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.learning import Synapses, learned
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.sparse.compact import CompactCSR
@@ -34,6 +35,7 @@ class Carry(NamedTuple):
 
     neurons: dict[str, dict[str, jax.Array]]
     history: dict[str, jax.Array]
+    synapses: list[Synapses]
     step: jax.Array
     log: Log
 
@@ -45,11 +47,16 @@ def noise_of(layout: Layout, name: str, state_seed: jax.Array, step: jax.Array) 
 
 
 def sums_of(arrivals: Arrivals, carry: Carry, given: Given, sums: jax.Array) -> jax.Array:
-    """Return the sums with the arrivals of this step added."""
+    """Return the sums with the arrivals of this step added; the carry has the synapses after it."""
     for place, part in arrivals.inputs:
         sums = part.add(sums, place, carry.step, given)
-    for _, part in arrivals.projections:
-        sums = _delivered(part, carry.history[part.source], carry.step, sums)
+    for place, part in arrivals.projections:
+        sent, step = carry.history[part.source], carry.step
+        if part.plasticity is None:
+            sums = _delivered(part, sent, step, sums)
+        else:
+            back, synapses = carry.history[part.target], carry.synapses
+            sums, synapses[place] = learned(part, synapses[place], sent, back, step, sums)
     return sums
 
 
@@ -68,6 +75,7 @@ def _delivered(part: Projection, history: jax.Array, step: jax.Array, sums: jax.
 
 def stepped(layout: Layout, carry: Carry, inputs: Given) -> tuple[Carry, dict[str, jax.Array]]:
     """Return the carry after a step but for the list, and the spikes."""
+    carry = carry._replace(synapses=list(carry.synapses))  # in which they are replaced
     variables: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.populations}
     for arrivals in layout.arrivals:
         target, receptor = arrivals.target, arrivals.receptor
@@ -115,13 +123,14 @@ def traces_of(network: Any, neurons: Mapping[str, Mapping[str, jax.Array]]) -> d
 
 
 def run(network: Any, state: State, values: Mapping[str, jax.Array], steps: int) -> Any:
-    """Return the states, the histories, and the record."""
+    """Return the states, the histories, the synapses, and the record."""
     layout, record = network.layout, network.record
     inputs = Given(state.seed, state.step, steps, values)
     room = record.spikes + max(x.size for x in layout.populations.values())
     at_once = record.every if record.states else steps  # a row of no states at the end
     log = Log(jnp.full(room, -1, jnp.int32), jnp.full(room, layout.total, jnp.int32), jnp.int32(0))
-    begin = Carry(layout.named(state.neurons), layout.named(state.history), state.step, log)
+    neurons, history = layout.named(state.neurons), layout.named(state.history)
+    begin = Carry(neurons, history, list(state.synapses), state.step, log)
 
     def one_step(carry: Carry, _: None) -> tuple[Carry, None]:
         after, spikes = stepped(layout, carry, inputs)
@@ -136,7 +145,7 @@ def run(network: Any, state: State, values: Mapping[str, jax.Array], steps: int)
     times = jnp.where(listed, end.log.times[: record.spikes], -1)
     ids = jnp.where(listed, end.log.ids[: record.spikes], layout.total)
     recorded = times, ids, end.log.found, layout.nested(traces)
-    return layout.nested(end.neurons), layout.nested(end.history), recorded
+    return layout.nested(end.neurons), layout.nested(end.history), tuple(end.synapses), recorded
 
 
 def build(*, tree: Any, steps: int, **_: Any) -> Callable[..., Any]:

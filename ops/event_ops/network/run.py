@@ -14,6 +14,7 @@ from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
 from event_ops.network.inputs import Input
 from event_ops.network.layout import ONLY, Layout
+from event_ops.network.learning import first_synapses
 from event_ops.network.parts import Population, Record
 from event_ops.network.plan import lacks
 from event_ops.network.projections import Projection
@@ -27,6 +28,7 @@ _NATIVE: Final = {
     "gpu": ("numba_cuda", "one persistent kernel", "numba-cuda"),
 }
 _BACKENDS: Final = tuple(backend for backend, _, _ in _NATIVE.values())
+_LEARNING: Final = ("numba_cpu",)  # the backends with plasticity
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -43,10 +45,11 @@ class Network:
     Inputs and projections act in the order in which they are given, and a projection adds its spikes in the
     order of `csr_event_arrivals`, whose history has as many slots as the projection; so sums have one order.
 
-    The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, and `csr_event_arrivals` or
-    `compact_event_arrivals`. On the CPU the scan is one native call, which gives the bits that the operators
-    have on one thread, on however many threads it runs. On a GPU it is one kernel, whose threads stay for all
-    steps; what arrives in a step is added up in any order there, so that sums are rounded otherwise.
+    The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, `csr_event_arrivals` or
+    `compact_event_arrivals`, and the rules of plasticity. On the CPU the scan is one native call, which gives
+    the bits that the operators have on one thread, on however many threads it runs. On a GPU it is one
+    kernel, whose threads stay for all steps, unless a projection learns; what arrives in a step is added up
+    in any order there, so that sums are rounded otherwise.
     Elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are no
     derivatives through spikes. A network is a pytree, as are its parts but for the record, and may be an
     argument of a jitted function; what is static is compiled in.
@@ -126,7 +129,8 @@ class Network:
             for name, population in layout.populations.items()
         }
         word: Any = jnp.asarray(seed_word(seed))
-        state = State(layout.nested(states), layout.nested(empty), jnp.zeros((), jnp.int32), word)
+        synapses = first_synapses(self.projections)
+        state = State(layout.nested(states), layout.nested(empty), jnp.zeros((), jnp.int32), word, synapses)
         check_state(state, layout, self.record)
         return state
 
@@ -157,14 +161,16 @@ class Network:
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        if backend in _BACKENDS and (reason := lacks(self, state)):
+        if backend in _BACKENDS and (reason := lacks(self, state, learns=backend in _LEARNING)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         values = check_inputs(self.inputs, inputs or {}, self.layout, state, count)
         leaves, tree = jax.tree.flatten((self, state, values))
         outs = self._outs(state, count)
-        neurons, history, recorded = kernel(*leaves, outs=outs, backend=backend, tree=tree, steps=count)
+        neurons, history, synapses, recorded = kernel(
+            *leaves, outs=outs, backend=backend, tree=tree, steps=count
+        )
         step = state.step + np.int32(count)
-        return State(neurons, history, step, state.seed), Recording(*recorded)
+        return State(neurons, history, step, state.seed, synapses), Recording(*recorded)
 
     def explain(self, state: State, *, platform: str | None = None) -> str:
         """Return how a run from a state goes: as one native call or kernel, or as a scan, and why.
@@ -177,14 +183,17 @@ class Network:
         if name not in _NATIVE:
             return f"a scan of operators, since there is no native run on {name}"
         backend, said, package = _NATIVE[name]
-        reason = lacks(self, state) if backend in backends else f"{package} is not installed"
+        if backend in backends:
+            reason = lacks(self, state, learns=backend in _LEARNING)
+        else:
+            reason = f"{package} is not installed"
         return f"a scan of operators, since {reason}" if reason else said
 
     def _outs(self, state: State, steps: int) -> Any:
         """Return shapes and dtypes of the results of a run."""
         layout, rows = self.layout, steps // self.record.every
-        changed: Any = state.neurons, state.history
-        neurons, history = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), changed)
+        changed: Any = state.neurons, state.history, state.synapses
+        neurons, history, synapses = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), changed)
         states = {
             name: {
                 key: jax.ShapeDtypeStruct((rows, ids.size), layout.named(neurons)[name][key].dtype)
@@ -193,7 +202,7 @@ class Network:
             for name, chosen in layout.named(self.record.states).items()
         }
         spikes, count = (jax.ShapeDtypeStruct(x, np.int32) for x in ((self.record.spikes,), ()))
-        return neurons, history, (spikes, spikes, count, layout.nested(states))
+        return neurons, history, synapses, (spikes, spikes, count, layout.nested(states))
 
 
 register(Network, ("populations", "projections", "inputs"), ("names", "record"), "event_ops.network.Network")

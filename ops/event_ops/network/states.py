@@ -29,6 +29,10 @@ class State(NamedTuple):
     seed: jax.Array
     """uint32 0-d, of Poisson inputs and of noise."""
 
+    synapses: tuple[dict[str, jax.Array], ...] = ()
+    """For each projection a dictionary, which is empty unless it learns: "w", (nse,), its weights in the
+    order of its matrix, and its traces by name, (neurons of their side,). () where none learns."""
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:

@@ -69,7 +69,7 @@ def applied(
 
 def traced_rule(
     function: Callable[..., Any],
-    each: Sequence[jax.Array],
+    each: Sequence[Any],
     variables: Mapping[str, Any],
     grid: tuple[int, ...],
     shape: tuple[int, int],

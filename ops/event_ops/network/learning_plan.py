@@ -1,0 +1,68 @@
+"""The plan of a projection that learns: its rules, and the arrays that a native run reads."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from event_ops.codegen.function import Traced
+from event_ops.network.projections import Projection
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Hold a projection that learns: rules, traces and what rules take by name, of on_pre and of on_post.
+
+    Args:
+        projection, source, target: its place, and the numbers of its populations.
+        post_first: the order of the rules.
+        rules: None where there is none.
+        traces: the names of presynaptic and of postsynaptic ones.
+        taken: what each rule takes by name: traces, or arrays.
+    """
+
+    projection: int
+    source: int
+    target: int
+    post_first: bool
+    rules: tuple[Traced | None, Traced | None]
+    traces: tuple[tuple[str, ...], tuple[str, ...]]
+    taken: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def changed(self) -> list[str]:
+        """Return the names of the arrays that a run updates."""
+        sides = zip(("pre", "post"), self.traces, strict=True)
+        traces = [f"{side}{self.projection}_{k}" for side, names in sides for k in range(len(names))]
+        return [f"weights{self.projection}", *traces]
+
+
+def learning_of(
+    place: int,
+    part: Projection,
+    numbers: dict[str, int],
+    synapses: dict[str, jax.Array],
+    arrays: dict[str, Any],
+) -> Learning:
+    """Return how a projection learns; add what rules read, and leave out its first weights."""
+    plasticity: Any = part.plasticity
+    A: Any = part.A
+    rules: list[Traced | None] = []
+    taken: list[tuple[str, ...]] = []
+    for axis, rule in enumerate((plasticity.on_pre, plasticity.on_post)):
+        traced, given = (None, {}) if rule is None else plasticity.traced(axis, A, synapses)
+        rules.append(traced)
+        taken.append(tuple(given))
+        named = {f"variable{place}_{axis}_{k}": name for k, name in enumerate(given)}
+        arrays |= {key: given[name] for key, name in named.items() if name not in synapses}
+    for side in ("pre", "post"):
+        decays = plasticity.decays(side, part.dtype)
+        arrays[f"decays_{side}{place}"] = np.array(decays, part.dtype)
+    arrays[f"back{place}"] = np.int32(plasticity.post_delay)
+    if plasticity.on_post is not None:
+        arrays |= {f"columns{place}_{k}": x for k, x in enumerate(A.by_column[:3])}
+    del arrays[f"matrix{place}_0"]
+    ends = place, numbers[part.source], numbers[part.target]
+    traces = plasticity.names("pre"), plasticity.names("post")
+    return Learning(*ends, plasticity.post_first, (rules[0], rules[1]), traces, (taken[0], taken[1]))
