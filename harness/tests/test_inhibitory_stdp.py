@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from refused_options import check_one_line
 
+from event_ops.network import Network, Record
+from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.inhibitory_stdp.__main__ import main
 from event_ops_harness.networks.inhibitory_stdp.network import (
     InhibitoryStdpParameters,
-    catalog_step,
-    drawn,
+    first_state,
     learned,
     simulation_of,
+    stages,
+    synapses_of,
 )
 from event_ops_harness.networks.shared.statistics import learning_statistics
 
@@ -21,34 +24,39 @@ MODEL = InhibitoryStdpParameters()
 NEURONS = 300
 
 
+def networks(model, seed, states=None):
+    """Return the networks by the step from which on they run, and the first state."""
+    synapses = synapses_of(random_connectivity(NEURONS, model, seed), model)
+    by_step = stages(synapses, model, Record(spikes=NEURONS, states=states))
+    return by_step, first_state(by_step[0], model, seed)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", [None, pytest.param("reference", marks=pytest.mark.slow)])
-def test_weights_and_conductances_follow_the_spikes(backend):
+def test_weights_and_conductances_follow_the_spikes():
     """Compare with what a plain loop makes of the spikes that the network fired, in float64."""
     model, steps = replace(MODEL, onset=2.0, learning_rate=0.2, w_max=0.4), 200
-    state, synapses = drawn(NEURONS, model, seed=3)
-    targets, indptr = map(np.asarray, synapses.rows)
-    sources = np.repeat(np.arange(NEURONS), np.diff(indptr))
-    learns = targets < model.excitatory_count(NEURONS)
-    w, x, g = np.asarray(state.w, float), np.zeros(NEURONS), np.zeros(NEURONS)
-    step = catalog_step(NEURONS, model, NEURONS, backend)
-    scan = jax.jit(lambda state: jax.lax.scan(lambda s, _: (step(s, synapses)[0],) * 2, state, length=steps))
-    last, states = scan(state)
-    fired = np.asarray(states.spikes)
-    for t, spikes in enumerate(fired):
-        eta = model.learning_rate * (t >= round(model.onset / model.dt))
+    by_step, state = networks(model, 3, {"g_in": range(NEURONS)})
+    _, fixed, A = (part.A for part in by_step[0].projections)
+    sources, targets = np.repeat(np.arange(NEURONS), np.diff(A.indptr)), np.asarray(A.indices)
+    w, x, g = np.zeros(A.nse), np.zeros(NEURONS), np.zeros(NEURONS)
+    run, both = jax.jit(Network.run, static_argnums=2), 0
+    onset = round(model.onset / model.dt)
+    for t in range(steps):
+        state, recording = run(by_step[0 if t < onset else onset], state, 1)
+        spikes = np.zeros(NEURONS, bool)
+        spikes[recording.spikes[1]] = True
+        eta = model.learning_rate * (t >= onset)
         x, g = x * np.exp(-model.dt / model.tau_stdp), g * np.exp(-model.dt / model.tau_syn_in)
         pre, post = spikes[sources], spikes[targets]
-        w[pre & learns] = np.clip(w + eta * (x[targets] - model.alpha), 0, model.w_max)[pre & learns]
-        np.testing.assert_allclose(states.w[t], w, atol=1e-4)
+        w[pre] = np.clip(w + eta * (x[targets] - model.alpha), 0, model.w_max)[pre]
         np.add.at(g, targets[pre], w[pre])
-        np.testing.assert_allclose(states.g_in[t], g, rtol=1e-4, atol=1e-3)
+        g += np.asarray(fixed.todense()).T @ spikes
+        np.testing.assert_allclose(recording.states["g_in"][0], g, rtol=1e-4, atol=1e-3)
         x += spikes
-        w[post & learns] = np.clip(w + eta * x[sources], 0, model.w_max)[post & learns]
-    assert fired.sum() > 500 and (fired[:, sources] & fired[:, targets]).any()
-    weights = np.asarray(last.w)[learns]
-    assert (weights == 0).any() and (weights == np.float32(model.w_max)).any()
-    assert (np.asarray(last.w)[~learns] == np.float32(model.weight_in)).all()
+        w[post] = np.clip(w + eta * x[sources], 0, model.w_max)[post]
+        np.testing.assert_allclose(learned(state), w, atol=1e-4)
+        both += (pre & post).sum()
+    assert both > 0 and (learned(state) == 0).any() and (learned(state) == np.float32(model.w_max)).any()
 
 
 @pytest.mark.slow
@@ -56,8 +64,8 @@ def test_excitatory_neurons_settle_at_the_target():
     model = replace(MODEL, learning_rate=0.1)
     simulation = simulation_of(1000, model, 1, seconds=8.0)
     state, recording = simulation.run()
-    weights = learned(simulation, state, model)
-    synapses = simulation.wiring.ex.indices.size + state.w.size
+    weights = learned(state)
+    synapses = sum(part.A.nse for part in simulation.wiring.projections)
     assert synapses == pytest.approx(1000 * model.inputs_per_neuron, rel=0.01)
     spikes, who = (recording.times, recording.ids, weights), {"populations": (800, 200), "dt": model.dt}
     before, after = (learning_statistics(*spikes, **who, between=s) for s in ((0.5, 1.0), (5.0, 8.0)))
@@ -73,14 +81,10 @@ def test_a_seed_says_what_is_drawn():
 
 
 def test_weights_change_in_place():
-    state, synapses = drawn(NEURONS, MODEL, seed=1)
-    step = catalog_step(NEURONS, MODEL, NEURONS, "numba_cpu")
-
-    def loop(state):
-        return jax.lax.fori_loop(0, 100, lambda _, s: step(s, synapses)[0], state)
-
-    compiled = jax.jit(loop, donate_argnums=0).lower(state).compile().as_text()
-    weights = f"f32[{state.w.size}]"
+    by_step, state = networks(MODEL, 1)
+    run = jax.jit(Network.run, static_argnums=2, donate_argnums=1)
+    compiled = run.lower(by_step[0], state, 100).compile().as_text()
+    weights = f"f32[{learned(state).size}]"
     assert weights in compiled
     assert " copy(" not in "".join(line for line in compiled.splitlines() if weights in line)
 
@@ -90,7 +94,7 @@ def test_program_prints_the_table_and_draws_the_figure(tmp_path, capsys):
     words = "--neurons", "400", "--seconds", "1.2", "--no-progress", "--output", str(figure)
     assert main(words) == 0
     text = capsys.readouterr().out
-    assert "inhibitory plasticity" in text and "plasticity_on_pre" in text and figure.exists()
+    assert "inhibitory plasticity" in text and "network_run" in text and figure.exists()
 
 
 @pytest.mark.parametrize("options", ["--neurons 0", "--learning-rate -1", "--devices 2", "--backend none"])

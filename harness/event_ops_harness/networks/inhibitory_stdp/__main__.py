@@ -46,8 +46,8 @@ def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     simulation = simulation_of(options.neurons, model, options.seed, options.seconds, options.backend)
 
     def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:
-        weights = learned(simulation, state, model)
-        synapses = simulation.wiring.ex.indices.size + state.w.size
+        weights = learned(state)
+        synapses = sum(part.A.nse for part in simulation.wiring.projections)
         rows = {
             "neurons": f"{options.neurons:,}",
             "synapses": f"{synapses:,}, of which {weights.size:,} learn",

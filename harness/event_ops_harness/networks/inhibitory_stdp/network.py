@@ -16,19 +16,20 @@ Source: Vogels et al. 2011, Science 334:1569-1573, in the form of the program by
 distributes as its example ``Vogels_et_al_2011``, from which the numbers are. Potentials begin at 0 mV there.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import event_ops
-from event_ops import plasticity
+from event_ops import network
+from event_ops.plasticity import vogels_post, vogels_pre
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters
-from event_ops_harness.networks.shared.simulation import Recorder, Simulation, Spikes, Step
+from event_ops_harness.networks.shared.simulation import Recorder, Simulation
 
 
 @dataclass(frozen=True)
@@ -58,130 +59,101 @@ class InhibitoryStdpParameters(BalancedParameters):
         return 2 * self.rate_target * 1e-3 * self.tau_stdp
 
 
-OPERATORS = (
-    "lif_cond_exp_step",
-    "csr_event_arrivals",
-    "plasticity_on_pre",
-    "plasticity_on_post",
-    "spike_compact",
-)
-NEURON = ("tau_syn_ex", "tau_syn_in", "E_L", "g_L", "C_m", "E_ex", "E_in", "I_e", "V_th", "V_reset", "dt")
+OPERATORS: Final = ("network_run",)
+LEARNING: Final = 2  # the place of the projection that learns
+NEURON: Final = (
+    "tau_syn_ex", "tau_syn_in", "E_L", "g_L", "C_m", "E_ex", "E_in", "I_e", "V_th", "V_reset", "dt",
+)  # fmt: skip
 
 
-class State(NamedTuple):
-    V_m: jax.Array  # float32 (N,), mV
-    refractory: jax.Array  # float32 (N,), ms left
-    g_ex: jax.Array  # float32 (N,), nS
-    g_in: jax.Array  # float32 (N,), nS
-    spikes: jax.Array  # bool (N,), of the last step
-    x: jax.Array  # float32 (N,), the trace of a neuron's own spikes
-    w: jax.Array  # float32 (inhibitory synapses,), nS
-    t: jax.Array  # int32 0-d, steps done
+def synapses_of(connectivity: Connectivity, model: InhibitoryStdpParameters) -> tuple[event_ops.CSR, ...]:
+    """Return the excitatory synapses, the inhibitory ones onto inhibitory neurons, and those that learn.
 
-
-class Synapses(NamedTuple):
-    """Hold the constant arrays: rows are source neurons, columns are targets."""
-
-    ex: event_ops.CSR
-    rows: tuple[jax.Array, jax.Array]  # of the inhibitory synapses: indices, indptr
-    columns: tuple[jax.Array, jax.Array, jax.Array]  # the same ordered by target: rows, indptr, permutation
-
-
-def inhibitory_pre(
-    w: jax.Array, *, x_post: jax.Array, eta_post: jax.Array, alpha: jax.Array, w_max_post: jax.Array
-) -> jax.Array:
-    """Change a synapse at a presynaptic spike."""
-    return jnp.clip(w + eta_post * (x_post - alpha), 0, w_max_post)
-
-
-def inhibitory_post(
-    w: jax.Array, *, x_pre: jax.Array, eta_post: jax.Array, w_max_post: jax.Array
-) -> jax.Array:
-    """Change a synapse at a postsynaptic spike."""
-    return jnp.clip(w + eta_post * x_pre, 0, w_max_post)
-
-
-def on_device(connectivity: Connectivity, model: InhibitoryStdpParameters) -> Synapses:
-    """Split the matrix, whose excitatory rows come first, and index the inhibitory synapses by target."""
-    n, indices, indptr = connectivity.neurons, connectivity.indices, connectivity.indptr
-    first = indptr[model.excitatory_count(n)]  # inhibitory synapse
-    # Rows of inhibitory neurons are empty in the one matrix, rows of excitatory ones in the other.
-    ex = np.float32(model.weight_ex), indices[:first], np.minimum(indptr, first)
-    rows = jnp.asarray(indices[first:] - np.int32(n)), jnp.asarray(np.maximum(indptr, first) - first)
-    columns = event_ops.csr_tocsc(*rows, shape=(n, n))
-    return Synapses(event_ops.CSR(*map(jnp.asarray, ex), shape=(n, n)), rows, columns)
-
-
-def initial_state(
-    connectivity: Connectivity, synapses: Synapses, model: InhibitoryStdpParameters, seed: int
-) -> State:
-    """Draw potentials between reset and threshold; weights that will learn are 0."""
-    n, indices = connectivity.neurons, synapses.rows[0]
-    V_m = np.random.default_rng([seed, 1]).uniform(model.V_reset, model.V_th, n)
-    w = jnp.where(indices < model.excitatory_count(n), 0, jnp.float32(model.weight_in))
-    refractory, g_ex, g_in, x = (jnp.zeros(n, jnp.float32) for _ in range(4))
-    spikes = jnp.zeros(n, bool)
-    return State(jnp.asarray(V_m, jnp.float32), refractory, g_ex, g_in, spikes, x, w, jnp.int32(0))
-
-
-def catalog_step(
-    neurons: int, model: InhibitoryStdpParameters, capacity: int, backend: str | None = None
-) -> Step:
-    """Integrate, let synapses learn and deliver the spikes in the order of Brian2, list the spikes.
-
-    Of neurons that spike in one step, a presynaptic one does so first: it does not see the postsynaptic
-    spike, and what it sends has the weight before it. Synapses therefore learn of postsynaptic spikes when
-    the next step begins, as weights that nobody reads any more change in place.
+    Weights that will learn are 0.
     """
-    neuron = {name: getattr(model, name) for name in NEURON} | {"t_ref": model.held_time}
-    lif_step = partial(event_ops.lif_cond_exp_step, **neuron, backend=backend)
-    compact = partial(event_ops.spike_compact, capacity=capacity, backend=backend)
-    onset, decay = round(model.onset / model.dt), np.float32(np.exp(-model.dt / model.tau_stdp))
-    everywhere = {"shape": (neurons, neurons), "backend": backend}
-    arrivals = partial(event_ops.csr_event_arrivals, slot=0, **everywhere)
-    excitatory = jnp.arange(neurons) < model.excitatory_count(neurons)
-    # Synapses onto inhibitory neurons keep what they have.
-    limits = {"w_max_post": jnp.where(excitatory, jnp.float32(model.w_max), jnp.inf), **everywhere}
+    n, indptr, targets = (
+        connectivity.neurons,
+        connectivity.indptr,
+        connectivity.indices % connectivity.neurons,
+    )
+    excitatory = np.arange(n) < model.excitatory_count(n)
+    excite, onto_excitatory = np.repeat(excitatory, np.diff(indptr)), excitatory[targets]
 
-    def eta(t: jax.Array) -> jax.Array:
-        """Return the learning rate of each postsynaptic neuron in step t."""
-        return jnp.where(excitatory & (t >= onset), jnp.float32(model.learning_rate), 0)
+    def chosen(which: np.ndarray, weight: float) -> event_ops.CSR:
+        ends = np.append(0, np.cumsum(which, dtype=np.int32))[indptr].astype(np.int32)
+        return event_ops.CSR(np.float32(weight), targets[which], ends, shape=(n, n))
 
-    def step(state: State, synapses: Synapses) -> tuple[State, Spikes]:
-        # The spikes are those of the step before, and so is the learning rate.
-        post = {"x_pre": state.x, "eta_post": eta(state.t - 1)}
-        w = plasticity.on_post(inhibitory_post, state.w, *synapses.columns, state.spikes, **post, **limits)
-        V_m, refractory, g_ex, g_in, spikes = lif_step(*state[:4])
-        x = state.x * decay
-        pre = {"x_post": x, "eta_post": eta(state.t), "alpha": model.alpha}
-        w = plasticity.on_pre(inhibitory_pre, w, *synapses.rows, spikes, **pre, **limits)
-        now, ex = spikes[None], synapses.ex  # a history of one step: spikes arrive when they are fired
-        g_ex = arrivals(now, ex.data, ex.indices, ex.indptr, initial=g_ex)
-        g_in = arrivals(now, w, *synapses.rows, initial=g_in)
-        x = x + spikes.astype(x.dtype)
-        return State(V_m, refractory, g_ex, g_in, spikes, x, w, state.t + 1), Spikes(*compact(spikes))
-
-    return step
+    fixed = chosen(excite, model.weight_ex), chosen(~excite & ~onto_excitatory, model.weight_in)
+    return *fixed, chosen(~excite & onto_excitatory, 0.0).plan(weights=False)
 
 
-def drawn(neurons: int, model: InhibitoryStdpParameters, seed: int) -> tuple[State, Synapses]:
-    """Draw the synapses and the first state."""
-    connectivity = random_connectivity(neurons, model, seed)
-    synapses = on_device(connectivity, model)
-    return initial_state(connectivity, synapses, model, seed), synapses
+def declared(
+    synapses: tuple[event_ops.CSR, ...],
+    model: InhibitoryStdpParameters,
+    rate: float,
+    record: network.Record | None = None,
+) -> network.Network:
+    """Return the network that learns at a rate, in nS per spike, as a declaration.
+
+    Spikes act in their own step. Of neurons that spike in one step, a presynaptic one does so first, as in
+    Brian2: it does not see the postsynaptic spike, and what it sends has the weight before it.
+    """
+    traces = {"x_pre": model.tau_stdp, "x_post": model.tau_stdp}
+    limits = {"alpha": model.alpha, "w_max": model.w_max}
+    # An array: networks that learn at another rate share what is compiled.
+    learning = network.Plasticity(
+        vogels_pre, vogels_post, traces=traces, dt=model.dt, eta=jnp.float32(rate), **limits
+    )
+    excite, fixed, learns = synapses
+    neuron: dict[str, Any] = {name: getattr(model, name) for name in NEURON} | {"t_ref": model.held_time}
+    return network.Network(
+        network.Population(excite.shape[0], event_ops.lif_cond_exp_step, **neuron),
+        [
+            network.Projection(excite, "g_ex", delay=0),
+            network.Projection(fixed, "g_in", delay=0),
+            network.Projection(learns, "g_in", delay=0, plasticity=learning),
+        ],
+        record=record,
+    )
+
+
+def stages(
+    synapses: tuple[event_ops.CSR, ...],
+    model: InhibitoryStdpParameters,
+    record: network.Record | None = None,
+) -> Mapping[int, network.Network]:
+    """Return the networks by the step from which on they run: learning begins later."""
+    onset = round(model.onset / model.dt)
+    return {
+        0: declared(synapses, model, 0.0, record),
+        onset: declared(synapses, model, model.learning_rate, record),
+    }
+
+
+def first_state(declaration: network.Network, model: InhibitoryStdpParameters, seed: int) -> network.State:
+    """Draw potentials between reset and threshold."""
+    n = declaration.layout.total
+    V_m = np.random.default_rng([seed, 1]).uniform(model.V_reset, model.V_th, n)
+    return declaration.state(
+        {"V_m": jnp.asarray(V_m, jnp.float32), "refractory": 0.0, "g_ex": 0.0, "g_in": 0.0}
+    )
 
 
 def simulation_of(
     neurons: int, model: InhibitoryStdpParameters, seed: int, seconds: float, backend: str | None = None
 ) -> Simulation:
     """Build the network; before learning begins many neurons spike at once, and all are listed."""
-    state, synapses = drawn(neurons, model, seed)
-    step = catalog_step(neurons, model, capacity=neurons, backend=backend)
+    synapses = synapses_of(random_connectivity(neurons, model, seed), model)
     recorder = Recorder(neurons, capacity=neurons, refractory_steps=int(model.t_ref / model.dt))
-    return Simulation(step, state, synapses, recorder, model.steps(seconds))
+    by_step = stages(synapses, model, network.Record(spikes=recorder.buffer().ids.size))
+    first = by_step[0]
+    steps = model.steps(seconds)
+    return Simulation(
+        first, first_state(first, model, seed), first, recorder, steps, backend=backend, stages=by_step
+    )
 
 
-def learned(simulation: Simulation, state: State, model: InhibitoryStdpParameters) -> np.ndarray:
+def learned(state: network.State) -> np.ndarray:
     """Return the last weights onto excitatory neurons, in nS."""
-    targets = np.asarray(simulation.wiring.rows[0])
-    return np.asarray(state.w)[targets < model.excitatory_count(simulation.recorder.neurons)]
+    weights: jax.Array = state.synapses[LEARNING]["w"]
+    return np.asarray(weights)

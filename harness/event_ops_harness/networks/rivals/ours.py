@@ -14,7 +14,6 @@ from typing import Any
 
 from event_ops_harness.networks import coba, cuba
 from event_ops_harness.networks.balanced.connectivity import Connectivity, random_connectivity
-from event_ops_harness.networks.balanced.network import capacity_of
 from event_ops_harness.networks.balanced.steps import BalancedNetwork
 from event_ops_harness.networks.hpc_benchmark import network as hpc_benchmark
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
@@ -28,6 +27,7 @@ from event_ops_harness.networks.shared.simulation import Step
 from event_ops_harness.networks.shared.worker import (
     counting_run,
     counting_scan,
+    counting_stages,
     peak_memory,
     serve,
     timed,
@@ -63,13 +63,14 @@ def balanced(request: Request) -> tuple[Step, Begin, Any]:
     return network.catalog_step(connectivity), begin, network.synapses(connectivity)
 
 
-def with_inhibitory_stdp(request: Request) -> tuple[Step, Begin, Any]:
-    """Build the network with inhibitory plasticity."""
+def with_inhibitory_stdp(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
+    """Build the network with inhibitory plasticity; return its run, its beginning, and its stages."""
     neurons, seed = request["neurons"], request["seed"]
     model = inhibitory_stdp.InhibitoryStdpParameters(**request["model"])
-    _, synapses = inhibitory_stdp.drawn(neurons, model, seed)
-    step = inhibitory_stdp.catalog_step(neurons, model, capacity_of(neurons))
-    return step, lambda: inhibitory_stdp.drawn(neurons, model, seed)[0], synapses
+    synapses = inhibitory_stdp.synapses_of(random_connectivity(neurons, model, seed), model)
+    stages = inhibitory_stdp.stages(synapses, model)
+    begin = lambda: inhibitory_stdp.first_state(stages[0], model, seed)  # noqa: E731
+    return counting_stages(request["steps"], begin(), stages), begin, stages
 
 
 def with_stdp(request: Request) -> tuple[Step, Begin, Any]:
@@ -106,8 +107,10 @@ def main(request: Request) -> None:
         begin = lambda: state  # noqa: E731
     elif request.get("one_call"):
         run, begin, wiring = in_one_call(request)
+    elif name == "inhibitory_stdp":
+        run, begin, wiring = with_inhibitory_stdp(request)
     else:
-        build = {"inhibitory_stdp": with_inhibitory_stdp, "hpc_benchmark": with_stdp}.get(name, balanced)
+        build = with_stdp if name == "hpc_benchmark" else balanced
         step, begin, wiring = build(request)
         run = counting_scan(step, request["steps"], begin(), wiring)
     # Beside Brian2, which has to repeat its stretch, ours does so, too; beside NEST alone it goes on.

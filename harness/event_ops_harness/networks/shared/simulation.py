@@ -5,7 +5,7 @@ progress bar and empties the buffer of spikes, whose size does not depend on the
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -138,7 +138,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Hold a built network, its recorder, and its number of steps."""
+    """Hold a built network, its recorder, and its number of steps.
+
+    A declared network runs on a backend, and gives way to another one of the same parts at steps of `stages`.
+    """
 
     step: Step | Network  # a network runs in one call for each chunk, and is its own wiring
     state: Any  # the first one
@@ -146,6 +149,8 @@ class Simulation:
     recorder: Recorder
     steps: int
     placement: OneDevice = ONE_DEVICE
+    backend: str | None = None
+    stages: Mapping[int, Any] = field(default_factory=dict[int, Any])
 
     def run(self, on_chunk: Callable[[int], None] = lambda done: None) -> tuple[Any, Recording]:
         """Run once, as the state's arrays are donated; call `on_chunk(steps done)` after each chunk.
@@ -160,13 +165,15 @@ class Simulation:
             Recording(self.recorder),
         )
         arguments = placement.place(self.state, recorder.buffer(), self.wiring)
-        starts = range(0, self.steps, CHUNK_STEPS)
-        # The last chunk may be shorter; both lengths are compiled before the clock starts.
-        sizes = [min(CHUNK_STEPS, self.steps - done) for done in starts]
-        chunks = {size: compile_chunk(step, size, recorder, arguments, placement) for size in {*sizes}}
+        starts = sorted({*range(0, self.steps, CHUNK_STEPS), *(x for x in self.stages if x < self.steps)})
+        # Some chunks are shorter; all lengths are compiled before the clock starts.
+        sizes = [end - done for done, end in zip(starts, [*starts[1:], self.steps], strict=True)]
+        backend = self.backend
+        chunks = {x: compile_chunk(step, x, recorder, arguments, placement, backend) for x in {*sizes}}
         state, buffer, wiring = arguments
         start = time.perf_counter()
         for done, size in zip(starts, sizes, strict=True):
+            wiring = self.stages.get(done, wiring)
             state, buffer, (counts, traces) = chunks[size](state, buffer, wiring)
             recording.keep(buffer, np.asarray(counts), traces)
             on_chunk(done + size)
@@ -180,16 +187,19 @@ def compile_chunk(
     recorder: Recorder,
     arguments: tuple[Any, Buffer, Any],
     placement: OneDevice = ONE_DEVICE,
+    backend: str | None = None,
 ) -> Any:
     """Compile `steps` steps; state and buffer are updated in place."""
-    chunk = partial(one_call, steps) if isinstance(step, Network) else scan_of(step, steps, recorder)
+    chunk = partial(one_call, steps, backend) if isinstance(step, Network) else scan_of(step, steps, recorder)
     return jax.jit(placement.around(chunk), donate_argnums=(0, 1)).lower(*arguments).compile()
 
 
-def one_call(steps: int, state: Any, buffer: Buffer, network: Network) -> tuple[Any, Buffer, Any]:
+def one_call(
+    steps: int, backend: str | None, state: Any, buffer: Buffer, network: Network
+) -> tuple[Any, Buffer, Any]:
     """Run a declared network, whose record has the room of the buffer; its traces are the recorded states."""
     begin = state.step
-    state, seen = network.run(state, steps)
+    state, seen = network.run(state, steps, backend=backend)
     # Behind the spikes are steps of -1.
     times = jnp.where(seen.times < 0, begin + steps, seen.times)
     counts = jnp.diff(jnp.searchsorted(times, begin + jnp.arange(steps + 1, dtype=begin.dtype)))

@@ -7,8 +7,9 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -45,12 +46,24 @@ def counting_scan(
 
 def counting_run(steps: int, state: Any, network: Network, **how: Any) -> Callable[[Any, Network], Counted]:
     """Compile a run of a declared network, as `counting_scan` compiles a scan: the network is the wiring."""
+    run = counting_stages(steps, state, {0: network}, **how)
+    return lambda state, network: run(state, {0: network})
 
-    def run(state: Any, network: Network) -> Counted:
-        state, recording = network.run(state, steps)
-        return state, recording.num_spikes
 
-    return jax.jit(run, donate_argnums=0, **how).lower(state, network).compile()
+def counting_stages(
+    steps: int, state: Any, stages: Mapping[int, Network], **how: Any
+) -> Callable[[Any, Mapping[int, Network]], Counted]:
+    """Compile a run of networks that follow each other: the step from which on one runs -> this network."""
+    starts = [*(start for start in stages if start < steps), steps]
+
+    def run(state: Any, stages: Mapping[int, Network]) -> Counted:
+        count = jnp.zeros((), jnp.int32)
+        for start, end in pairwise(starts):
+            state, recording = stages[start].run(state, end - start)
+            count += recording.num_spikes
+        return state, count
+
+    return jax.jit(run, donate_argnums=0, **how).lower(state, stages).compile()
 
 
 def timed(run: Callable[[Any, Any], Counted], state: Any, wiring: Any) -> tuple[Any, dict[str, float]]:
