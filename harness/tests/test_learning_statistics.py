@@ -37,11 +37,11 @@ def ours(name, seed):
     if name == "inhibitory_stdp_brian2":
         simulation = inhibitory_stdp.simulation_of(found["neurons"], model, seed, seconds)
         state, recording = simulation.run()
-        weights = inhibitory_stdp.learned(simulation, state, model)
+        weights = inhibitory_stdp.learned(state)
     else:
         simulation = hpc_benchmark.simulation_of(model, seed, seconds)
         state, recording = simulation.run()
-        weights = hpc_benchmark.learned(simulation, state)
+        weights = hpc_benchmark.learned(simulation.wiring, state, model)
     who = {"populations": tuple(found["populations"]), "between": tuple(found["between"]), "dt": model.dt}
     return learning_statistics(recording.times, recording.ids, weights, **who)
 

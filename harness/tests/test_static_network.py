@@ -10,6 +10,7 @@ from event_ops.network import Record
 from event_ops_harness.bench.fresh import ask_together
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
+from event_ops_harness.networks.hpc_benchmark.network import first_state
 from event_ops_harness.networks.shared.blocks import EqualBlocks, mesh_of
 from event_ops_harness.networks.shared.processes import DevicesError
 from event_ops_harness.networks.shared.simulation import SpikesLostError
@@ -73,7 +74,7 @@ def test_a_run_in_one_call_has_the_bits_of_the_blocks(lists):
     end, found = lists
     steps = INTERVALS * MODEL.delay_steps
     declaration = static.declared(MODEL, static.matrix_of(MODEL, SEED), Record(spikes=steps * MODEL.neurons))
-    begin = static.declared_state(declaration, MODEL, SEED)
+    begin = first_state(declaration, MODEL, SEED)
     assert declaration.explain(begin) == "one native call"
     state, recording = declaration.run(begin, steps)
     ids = np.asarray(found.ids).reshape(steps, -1)

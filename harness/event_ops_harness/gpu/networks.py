@@ -17,6 +17,7 @@ import numpy as np
 
 from event_ops_harness.networks.balanced.connectivity import random_connectivity
 from event_ops_harness.networks.cuba import CUBA
+from event_ops_harness.networks.hpc_benchmark import network as hpc_benchmark
 from event_ops_harness.networks.hpc_benchmark import static
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 from event_ops_harness.networks.hpc_benchmark.on_device import drawn_on_device
@@ -111,7 +112,7 @@ def static_network(scale: float, seconds: float) -> dict[str, Any]:
         started = time.perf_counter()
         A = jax.block_until_ready(drawn_on_device(model, SEED))
         built, network = time.perf_counter() - started, static.declared(model, A)
-        begin = partial(static.declared_state, network, model, SEED)
+        begin = partial(hpc_benchmark.first_state, network, model, SEED)
         figures = {f"{name}, synapses": A.nse, f"{name}, s to build": built}
         return figures | stretches(
             name, [Way(ONE_CALL, partial(counting_run, steps), begin, network)], steps, model.neurons, seconds

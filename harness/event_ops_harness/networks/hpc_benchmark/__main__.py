@@ -34,7 +34,7 @@ def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     simulation = simulation_of(model, options.seed, options.seconds, options.backend)
 
     def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:
-        weights = learned(simulation, state)
+        weights = learned(simulation.wiring, state, model)
         table = with_backends(
             "Network with STDP", rows_of(recording, weights, options.seconds, model), ran_on
         )

@@ -179,12 +179,6 @@ def declared(
     )
 
 
-def declared_state(declaration: network.Network, model: HpcBenchmark, seed: int) -> network.State:
-    """Return the first state of the declared network."""
-    V_m = first_potentials(model, seed)
-    return declaration.state({"V_m": V_m, "current": 0.0, "rise": 0.0, "refractory": 0.0}, seed=seed)
-
-
 def check_lists(lists: Lists) -> None:
     """Raise SpikesLostError if a list had no room for some spikes."""
     lost = np.asarray(lists.lost)

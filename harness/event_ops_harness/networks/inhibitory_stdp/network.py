@@ -99,7 +99,7 @@ def declared(
     Brian2: it does not see the postsynaptic spike, and what it sends has the weight before it.
     """
     traces = {"x_pre": model.tau_stdp, "x_post": model.tau_stdp}
-    limits = {"alpha": model.alpha, "w_max": model.w_max}
+    limits: dict[str, Any] = {"alpha": model.alpha, "w_max": model.w_max}
     # An array: networks that learn at another rate share what is compiled.
     learning = network.Plasticity(
         vogels_pre, vogels_post, traces=traces, dt=model.dt, eta=jnp.float32(rate), **limits

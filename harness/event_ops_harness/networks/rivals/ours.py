@@ -73,12 +73,12 @@ def with_inhibitory_stdp(request: Request) -> tuple[Callable[[Any, Any], Any], B
     return counting_stages(request["steps"], begin(), stages), begin, stages
 
 
-def with_stdp(request: Request) -> tuple[Step, Begin, Any]:
-    """Build the network with STDP."""
+def with_stdp(request: Request) -> tuple[Callable[[Any, Any], Any], Begin, Any]:
+    """Build the network with STDP; return its run, its beginning, and itself."""
     model = HpcBenchmark(**{field.name: request["model"][field.name] for field in fields(HpcBenchmark)})
-    step = hpc_benchmark.catalog_step(model, request["seed"], capacity=max(64, model.neurons // 64))
-    state, synapses = hpc_benchmark.drawn(model, request["seed"])
-    return step, lambda: state, synapses
+    declaration = hpc_benchmark.declared(model, request["seed"])
+    begin = lambda: hpc_benchmark.first_state(declaration, model, request["seed"])  # noqa: E731
+    return counting_run(request["steps"], begin(), declaration), begin, declaration
 
 
 def build_microcircuit(
@@ -91,6 +91,9 @@ def build_microcircuit(
     wiring = microcircuit.wiring_of(recurrent_connectivity(model, seed), seed)
     seconds = time.perf_counter() - start
     return model, wiring, microcircuit.initial_state(model, seed), seconds
+
+
+LEARNING = {"inhibitory_stdp": with_inhibitory_stdp, "hpc_benchmark": with_stdp}
 
 
 def main(request: Request) -> None:
@@ -107,11 +110,10 @@ def main(request: Request) -> None:
         begin = lambda: state  # noqa: E731
     elif request.get("one_call"):
         run, begin, wiring = in_one_call(request)
-    elif name == "inhibitory_stdp":
-        run, begin, wiring = with_inhibitory_stdp(request)
+    elif name in LEARNING:
+        run, begin, wiring = LEARNING[name](request)
     else:
-        build = with_stdp if name == "hpc_benchmark" else balanced
-        step, begin, wiring = build(request)
+        step, begin, wiring = balanced(request)
         run = counting_scan(step, request["steps"], begin(), wiring)
     # Beside Brian2, which has to repeat its stretch, ours does so, too; beside NEST alone it goes on.
     last, repeats = begin(), name not in ("microcircuit", "hpc_benchmark")
