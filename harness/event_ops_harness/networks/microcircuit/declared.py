@@ -58,8 +58,8 @@ def declared(
     return Network(populations, projections, inputs, record)
 
 
-def projection(sources: int, model: Microcircuit, synapses: Synapses, **ends: str) -> Projection:
-    """Return the projection of a matrix onto all neurons."""
+def projection(sources: int, model: Microcircuit, synapses: Synapses, **ends: Any) -> Projection:
+    """Return the projection of a matrix onto all neurons; `ends`: names of the source and the target."""
     A = CompactCSR(*jax.tree.map(jax.device_put, synapses), shape=(sources * SLOTS, model.neurons))
     return Projection(A, "I_syn", slots=SLOTS, **ends)
 
