@@ -73,15 +73,15 @@ class Costs:
 
     def count_warp(self) -> None:
         """Count the modules that Warp's own cache keeps."""
-        compiled = importlib.import_module("ffi_bridge.warp.compile")
-        load = compiled.loaded_on_cpu
+        internals = importlib.import_module("ffi_bridge.warp.internals")
+        load = internals.loaded_on_cpu
 
         def counted(kernel: Any) -> Any:
             module = load(kernel)
             self.ask("kernels", str(getattr(module, "module_hash", kernel)))
             return module
 
-        self.patches.setattr(compiled, "loaded_on_cpu", counted)
+        self.patches.setattr(internals, "loaded_on_cpu", counted)
 
     def ask(self, kind: str, key: str) -> None:
         """Note which test asks first."""

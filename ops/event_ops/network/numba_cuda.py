@@ -16,7 +16,7 @@ from event_ops.kernels.numba_cuda.threads import WARP
 from event_ops.network.cuda import device
 from event_ops.network.cuda.division import Rows, how_of, launch_for, rows_of, timing
 from event_ops.network.cuda.kernel import kernel
-from event_ops.network.cuda.pulled import by_warp, sent
+from event_ops.network.cuda.pulled import by_warp
 from event_ops.network.layout import Layout
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan
@@ -72,7 +72,7 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     arrays["places"] = places.astype(np.int32)
     changed, history = old_arrays(network, state, plan), layout.named(state.history)
     fired = _history(layout, history, state.step, max(2 * span, depth), depth)
-    old = [*changed, jnp.zeros(1, jnp.int32), sent(fired) if how.pulled else fired]
+    old = [*changed, jnp.zeros(1, jnp.int32), fired]
     for sums in plan.sums:
         if sums.projections:
             dtype = network.projections[sums.projections[0][0]].dtype

@@ -16,46 +16,34 @@ from event_ops.kernels.numba_cuda.access import bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
 from event_ops.kernels.numba_cuda.threads import WARP
 
-AT_ONCE = 4  # words that a thread reads by one load, or by one wait
+AT_ONCE = 4  # words that a thread reads by one load
 
 
-def _asm(name: str, text: str, result: Any = types.void, value: Any = None) -> Any:
-    """Return the intrinsic of an instruction that takes the address of element i of an array.
+def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
+    """Return the intrinsic `f(array, i)` of an instruction that takes the address of element i."""
 
-    That is `f(array, i)`, which may have a result, or `f(array, i, x)` for an x of the type `value`.
-    """
+    @intrinsic
+    def instruction(typing: Any, array: Any, i: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+            address = builder.ptrtoint(builder.gep(data, [place]), cgutils.intp_t)
+            function = cgutils.ir.FunctionType(
+                cgutils.int32_t if reads else cgutils.ir.VoidType(), [cgutils.intp_t]
+            )
+            outs = "=r," if reads else ""
+            asm = cgutils.ir.InlineAsm(function, text, f"{outs}l,~{{memory}}", side_effect=True)
+            found = builder.call(asm, [address])
+            return found if reads else context.get_dummy_value()
 
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        address = builder.ptrtoint(builder.gep(data, [place]), cgutils.intp_t)
-        values = [address, *(context.cast(builder, x, signature.args[2], value) for x in arguments[2:])]
-        outs = {types.int32: ("=r", cgutils.int32_t), types.uint64: ("=l", cgutils.intp_t)}
-        registers, returned = [], cgutils.ir.VoidType()
-        if result in outs:
-            register, returned = outs[result]
-            registers.append(register)
-        constraints = ",".join([*registers, *["l"] * len(values), "~{memory}"])
-        function = cgutils.ir.FunctionType(returned, [x.type for x in values])
-        asm = cgutils.ir.InlineAsm(function, text, constraints, side_effect=True)
-        found = builder.call(asm, values)
-        return found if registers else context.get_dummy_value()
-
-    def of_element(_: Any, array: Any, i: Any) -> Any:
         return result(array, i), emit
 
-    def with_value(_: Any, array: Any, i: Any, x: Any) -> Any:
-        return result(array, i, x), emit
-
-    instruction = intrinsic(of_element if value is None else with_value)
     instruction.__name__ = name
     return instruction
 
 
-arrive_one = _asm("arrive_one", "red.release.gpu.global.add.u32 [$0], 1;")
-arrived_now = _asm("arrived_now", "ld.acquire.gpu.global.u32 $0, [$1];", types.int32)
-_send_pair = _asm("send_pair", "st.relaxed.gpu.global.u64 [$0], $1;", value=types.uint64)
-_sent_pair = _asm("sent_pair", "ld.relaxed.gpu.global.u64 $0, [$1];", types.uint64)
+arrive_one = _asm("arrive_one", "red.release.gpu.global.add.u32 [$0], 1;", types.void, reads=False)
+arrived_now = _asm("arrived_now", "ld.acquire.gpu.global.u32 $0, [$1];", types.int32, reads=True)
 
 
 @cuda.jit(device=True)
@@ -74,36 +62,6 @@ def wait_for_all(arrived: Any, target: Any) -> None:
             while np.int32(arrived_now(arrived, 0) - target) < 0:
                 cuda.nanosleep(np.uint32(20))
         cuda.syncthreads()
-
-
-# A word and the turn after its own are one number of 64 bits, which is stored and loaded at once: who finds
-# the turn has the bits, without a fence, and without a barrier in front of the load.
-
-
-@cuda.jit(device=True)
-def send_bits(fired: Any, place: Any, bits: Any, turn: Any) -> None:
-    """Let the warps of the grid receive a word of bits in the turn after this one."""
-    _send_pair(fired, 2 * place, np.uint64(turn + 1) << np.uint64(32) | np.uint64(bits))
-
-
-@cuda.jit(device=True)
-def receive_bits(fired: Any, place: Any, size: Any, turn: Any) -> Any:
-    """Return four words from `place` on, 0 for those from `size` on, once they are those of this turn.
-
-    All lanes of a warp call it, and return together.
-    """
-    known = np.uint64(turn) << np.uint64(32)
-    while True:
-        pair0 = _sent_pair(fired, 2 * place) if size > 0 else known
-        pair1 = _sent_pair(fired, 2 * place + 2) if size > 1 else known
-        pair2 = _sent_pair(fired, 2 * place + 4) if size > 2 else known
-        pair3 = _sent_pair(fired, 2 * place + 6) if size > 3 else known
-        late = (pair0 ^ known) | (pair1 ^ known) | (pair2 ^ known) | (pair3 ^ known)
-        if late >> np.uint64(32) == 0:
-            break
-        cuda.nanosleep(np.uint32(20))
-    cuda.syncwarp()
-    return np.uint32(pair0), np.uint32(pair1), np.uint32(pair2), np.uint32(pair3)
 
 
 @cuda.jit(device=True)

@@ -18,13 +18,12 @@ from event_ops.network.cuda import device
 from event_ops.network.cuda.delivery import deliver_lines
 from event_ops.network.cuda.division import How, Rows
 from event_ops.network.cuda.neurons import Lines, functions_of, neuron_lines
-from event_ops.network.cuda.pulled import BEGIN, UNUSED, pull_lines
+from event_ops.network.cuda.pulled import BEGIN, pull_lines
 from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    "add_at", "arrive", "delay_of", "extent", "id_of", "note_bits", "number_at", "receive_bits", "send_bits",
-    "value_at", "wait_for_all",
+    "add_at", "arrive", "delay_of", "extent", "id_of", "note_bits", "number_at", "value_at", "wait_for_all",
 )  # fmt: skip
 
 _RUN: Final = """\
@@ -47,9 +46,10 @@ for turn in range(numbers[4]):
     {deliver}
     {between}
     {neurons}
-    {arrive}
+    arrive(arrived)
+    target = np.int32(target + blocks)
     {meanwhile}
-    {wait}
+    wait_for_all(arrived, target)
     row, rows, offset = half, min(last_step, stop) - first_step, np.int64(0)
     base, base_slot, half = first_step, slot, span - half
     slot += last_step - first_step
@@ -57,7 +57,8 @@ for turn in range(numbers[4]):
         slot -= slots
     first_step, last_step = last_step, min(last_step + span, stop + 1)
 {end}
-{clear}
+for k in range(found + cuda.grid(1), ids.size, cuda.gridsize(1)):
+    times[k], ids[k] = -1, first[POPULATIONS]
 if cuda.grid(1) == 0:
     num_spikes[()] = min(found, np.int64(MOST))"""
 
@@ -71,25 +72,16 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
         neuron_lines(plan, p, how, lines)
     shared = [f"pulled{j} = cuda.shared.array(THREADS, numba.{x})" for j, x in enumerate(how.pulled) if x]
     shared += [f"pulled{j}[thread] = 0" for j, x in enumerate(how.pulled) if x]
-    # Warps that pull wait for words of bits.
-    arrive = [] if how.pulled else ["arrive(arrived)", "target = np.int32(target + blocks)"]
-    wait = [] if how.pulled else ["wait_for_all(arrived, target)"]
-    unused = "cuda.grid(1), ids.size, cuda.gridsize(1)"
+    between = ["arrive(arrived)", "target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
     body = filled(
         _RUN,
         begin=[*(BEGIN if how.pulled else ()), *shared, *lines.begin],
         ahead=[] if how.two else lines.ahead,
         deliver=pull_lines(plan) if how.pulled else deliver_lines(plan, parts),
-        between=[*arrive, *wait, *lines.ahead] if how.two else [],
+        between=[*([] if how.pulled else between), *lines.ahead] if how.two else [],
         neurons=lines.neurons,
-        arrive=arrive,
         meanwhile=lines.meanwhile,
-        wait=wait,
         end=lines.end,
-        clear=[
-            f"for k in range(found + {UNUSED if how.pulled else unused}):",
-            "    times[k], ids[k] = -1, first[POPULATIONS]",
-        ],
     )
     outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
     outside |= {x.__name__: x for x in (at, lanes_where, sum_up_to, upper_bound, wide_load)}

@@ -24,7 +24,7 @@ if time < stop:
     {after}
     bits = lanes_where(is_own and spike)
     if lane == 0:
-        {publish}
+        fired[(half + time - first_step) * words + word] = bits
         if time >= stop - historyP.shape[0]:
             historyP[time % historyP.shape[0], word - places[P]] = bits"""
 
@@ -144,13 +144,12 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
             arrive += added
         else:
             variables += [f"sums{j} = state{p}_0.dtype.type(0)", *added]
-    text, to = _STEP.replace("{arguments}", ", ".join(arguments)), "(half + time - first_step) * words + word"
+    text = _STEP.replace("{arguments}", ", ".join(arguments))
     step = filled(
         text,
         arrive=arrive or ["pass"],
         record=_recorded(plan, p),
         variables=variables,
-        publish=[f"send_bits(fired, {to}, bits, turn)" if how.pulled else f"fired[{to}] = bits"],
         after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
     )
     if not how.resident:
@@ -161,9 +160,7 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         "own = WARP * (low + thread // WARP - places[P]) + lane",
         "ownP, iP = hasP and own < sizeP, np.uint64(max(min(own, sizeP - 1), 0))",
         "i = iP",
-        *zero,
-        "if ownP:",  # a warp without neurons may come to this when others have ended
-        *(f"    {x}" for x in load),
+        *load,
         *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m, _ in x.inputs),
         *(
             f"got{j} = {f'pulled{j}[thread]' if how.pulled else f'ring{j}[0, 0]'}"

@@ -1,15 +1,12 @@
 """Delivery in a small network: each warp pulls the entries onto its own neurons, which it finds by an index.
 
-A warp waits for the spikes of the step before, and for nothing else: a word of bits arrives with the number
-of its turn, so that there is no barrier. With two or three spikes in a step most of the time is that of
-scans, fences and reads in a chain, not that of entries. A word of turn t is overwritten in turn t + 2, by a
-warp that has the words of t + 1 of all others, which these sent when they had read those of t.
+Nobody waits for sums of others, and no block for its warps: with two or three spikes in a step most of the
+time is that of scans, barriers and reads in a chain, not that of entries.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,46 +21,42 @@ MOST_ENTRIES: Final = 1 << 22  # of all matrices: an index is made in each run
 MOST_CELLS: Final = 1 << 22  # of a matrix: one for each row and warp of targets
 
 BEGIN: Final = (
-    "lead, own_word = thread - lane, low + thread // WARP",
-    "has_word, is_last = own_word < high, own_word == places[POPULATIONS] - 1",
+    "lead = thread - lane",
     "own_noted, own_ages = noted[lead : lead + WARP], ages_of[lead : lead + WARP]",
 )
 
-# The places of the record behind the last spike: a warp without a word does not know the last.
-UNUSED: Final = "(WARP * own_word + lane if has_word else ids.size), ids.size, WARP * places[POPULATIONS]"
-
 # A turn is one step, and the first delivers at most one of the history.
 _PULL: Final = """\
-if has_word:
-    for page in range(0, rows * places[POPULATIONS], 4 * WARP):
-        word = page + 4 * lane
-        size = places[POPULATIONS] - word
-        bits0, bits1, bits2, bits3 = receive_bits(fired, row * words + word, size, turn)
+for page in range(0, rows * words, 4 * WARP):
+    word, mine = page + 4 * lane, 0
+    bits0, bits1, bits2, bits3 = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+    if word < rows * words:
+        bits0, bits1, bits2, bits3 = wide_load(fired, row * words + word, 4)
         mine = cuda.popc(bits0) + cuda.popc(bits1) + cuda.popc(bits2) + cuda.popc(bits3)
-        up_to = sum_up_to(mine)
-        total = cuda.shfl_sync(np.uint32(FULL), up_to, WARP - 1)
-        for window in range(0, total, WARP):
-            place = note_bits(bits0, WARP * word, offset, up_to - mine - window, own_noted, own_ages)
-            place = note_bits(bits1, WARP * (word + 1), offset, place, own_noted, own_ages)
-            place = note_bits(bits2, WARP * (word + 2), offset, place, own_noted, own_ages)
-            place = note_bits(bits3, WARP * (word + 3), offset, place, own_noted, own_ages)
-            cuda.syncwarp()
-            number = min(total - window, WARP)
-            place = found + window + lane
-            if turn > 0 and is_last and lane < number and place < ids.size:
-                times[place] = base
-                ids[place] = id_of(own_noted[lane], places, first)
-            if lane < number:
-                neuron = own_noted[lane]
-                {pulls}
-            cuda.syncwarp()
-        if turn > 0:
-            found += total"""
+    up_to = sum_up_to(mine)
+    total = cuda.shfl_sync(np.uint32(FULL), up_to, WARP - 1)
+    for window in range(0, total, WARP):
+        place = note_bits(bits0, WARP * word, offset, up_to - mine - window, own_noted, own_ages)
+        place = note_bits(bits1, WARP * (word + 1), offset, place, own_noted, own_ages)
+        place = note_bits(bits2, WARP * (word + 2), offset, place, own_noted, own_ages)
+        place = note_bits(bits3, WARP * (word + 3), offset, place, own_noted, own_ages)
+        cuda.syncwarp()
+        number = min(total - window, WARP)
+        place = found + window + lane
+        if turn > 0 and block == blocks - 1 and thread < number and place < ids.size:
+            times[place] = base
+            ids[place] = id_of(own_noted[lane], places, first)
+        if lane < number:
+            neuron = own_noted[lane]
+            {pulls}
+        cuda.syncwarp()
+    if turn > 0:
+        found += total"""
 
 _ENTRIES: Final = """\
 sender = neuron - WARP * places[SOURCE]
 if hasTARGET and 0 <= sender < sizeSOURCE and ages[0] + offset >= 0:
-    cell = (own_word - places[TARGET]) * sizeSOURCE + sender
+    cell = (low + thread // WARP - places[TARGET]) * sizeSOURCE + sender
     for k in range(startsQ[cell], startsQ[cell + 1]):
         cuda.atomic.add(pulledSUMS, lead + lanesQ[k], at(weightsQ, k))"""
 
@@ -113,8 +106,3 @@ def dtypes_of(plan: Plan, projections: Sequence[Projection]) -> tuple[str, ...]:
     """Return the dtype of each sums, or "" of one without projections."""
     firsts = [x.projections[:1] for x in plan.sums]
     return tuple(str(np.dtype(projections[x[0][0]].dtype)) if x else "" for x in firsts)
-
-
-def sent(history: jax.Array) -> jax.Array:
-    """Return words of bits as they are received in turn 0."""
-    return jnp.stack([history, jnp.zeros_like(history)], axis=-1).reshape(-1)
