@@ -280,7 +280,7 @@ def table(session: nox.Session) -> None:
     """Write the tables of operators into README.md and ops/README.md, that of networks into the paper."""
     install(session, *workspace("numba", "warp"))
     session.run("python", "-m", "event_ops_harness.table", "--write", "README.md", "ops/README.md")
-    session.run("python", "paper/figures.py")
+    session.run("python", "docs/paper/figures.py")
 
 
 @nox.session(default=False, tags=["networks"])

@@ -47,7 +47,7 @@ if os.environ.get("DOCS_INTERSPHINX"):  # names of other libraries are links the
         "numba": ("https://numba.readthedocs.io/en/stable", None),
         "warp": ("https://nvidia.github.io/warp", None),
     }
-exclude_patterns = ["README.md", "_ext"]
+exclude_patterns = ["README.md", "_ext", "paper"]
 suppress_warnings: list[str] = []
 
 # Notebooks: always executed, and anything unexpected is an error, since warnings are.

@@ -4,7 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-PAPER = Path(__file__).parents[2] / "paper"
+PAPER = Path(__file__).parents[2] / "docs" / "paper"
 spec = importlib.util.spec_from_file_location("figures", PAPER / "figures.py")
 figures = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(figures)
