@@ -12,7 +12,7 @@ from event_ops_harness.report.figures import percent
 BUSY: Final = ", GPU busy, "
 COUNTED: Final = ("numba_cuda", "brainevent")  # backends, ours first
 # Steps whose figures are listed one by one.
-LISTED: Final = ("microcircuit", "cuba", "variants", "launch", "products")
+LISTED: Final = ("microcircuit", "cuba", "energy", "hpc_benchmark", "variants", "launch", "products")
 
 
 def _records() -> list[Mapping[str, Any]]:
