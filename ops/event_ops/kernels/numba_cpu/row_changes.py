@@ -27,10 +27,10 @@ def normalizing(subtractive: bool) -> Any:
 
     @njit(_nrt=False)
     def normalize_rows(
-        synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+        synapses: Any, indices: Any, indptr: Any, places: Any, columns: Any, variables: Any, ids: Any
     ) -> None:
-        (w,), (target,) = synapses, variables
-        nse, size = np.uintp(indices.size), np.uintp(limit)
+        (w,), (target,), (_, size) = synapses, variables, columns  # those of a whole matrix
+        nse = np.uintp(indices.size)
         for position in range(np.uintp(ids.size)):
             prefetch_entries(w, indices, indptr, places, ids, position)
             i = np.uintp(ids[position])
