@@ -9,7 +9,16 @@ import pytest
 from small_networks import LIF, START, assert_same, silent
 
 from event_ops import CSR, lif_expsyn_step
-from event_ops.network import Network, Population, Projection, Record, SpikeInput, TimedInput, parrot
+from event_ops.network import (
+    Network,
+    PoissonInput,
+    Population,
+    Projection,
+    Record,
+    SpikeInput,
+    TimedInput,
+    parrot,
+)
 
 SOURCES, TARGETS, STEPS, DELAY = 5, 40, 30, 2
 RNG = np.random.default_rng(8)
@@ -96,6 +105,17 @@ def test_traced_spikes_are_sorted_and_those_of_nobody_left_out():
     np.testing.assert_array_equal(recording.spikes, ([2, 2, 4], [0, 1, 2]))
     empty = spikes_of(np.zeros(0, np.int32), np.zeros(0, np.int32))
     assert empty.num_spikes == 0
+
+
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_a_window_behind_all_steps_adds_nothing(backend):
+    windows = [(1 << 31, None), (1 << 40, 1 << 41), (2, 2), (-5, -3)]
+    inputs = [PoissonInput("jump", weight=1.0, mean=9.0, start=low, stop=high) for low, high in windows]
+    network = silent(inputs=inputs)
+    state = network.state(START)
+    expected, _ = silent().run(silent().state(START), 4)
+    found, _ = network.run(state, 4, backend=backend)
+    np.testing.assert_allclose(found.neurons["V_m"], expected.neurons["V_m"], rtol=1e-6)
 
 
 def on_three(*inputs, steps=4, **given):

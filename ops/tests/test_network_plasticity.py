@@ -110,6 +110,14 @@ def test_one_rule_and_one_weight_for_all():
     np.testing.assert_array_equal(state.synapses[0]["w"], expected)
 
 
+def test_arrays_without_dimensions_are_numbers_of_a_jitted_network():
+    rule = Plasticity(pair_pre, traces={"x_post": np.array(9.0)}, dt=np.array(0.1), A_minus=np.array(0.5))
+    network = driven(rule, delay=1, receptor="V_m")
+    state = network.state(START)
+    found = jax.jit(Network.run, static_argnums=2)(network, state, 20)
+    assert_same(found, network.run(state, 20, backend="reference"))
+
+
 def test_on_a_gpu_it_is_a_scan():
     network = driven(pairs(post_delay=1))
     said = network.explain(network.state(START), platform="gpu")
@@ -143,6 +151,11 @@ VOGELS = {"traces": {"x_pre": 20.0, "x_post": 20.0}, "dt": 0.1, "eta": 0.01, "al
             "constant 0",
         ),
         (lambda: Plasticity(pair_post, traces={"x_pre": 1.0}, A_plus_post=1.0), TypeError, "dt is not given"),
+        (
+            lambda: Plasticity(pair_post, traces={"x_pre": 1.0}, dt=jnp.float32(0.1), A_plus_post=1.0),
+            TypeError,
+            "dt is a .*; expected a number",
+        ),
         (lambda: Plasticity(lambda w, *, x: w, traces={"x": 1.0}, dt=0.1), ValueError, "is of no side"),
         (lambda: Plasticity(pair_pre, x_post=1.0, traces=TRACES, A_minus=1.0), TypeError, "is a trace, and"),
         (lambda: driven(pairs()), ValueError, "expected post_delay >= 1, or a state"),

@@ -121,10 +121,10 @@ def _window(start: int, stop: int | None) -> tuple[int, int] | None:
     """Return the first step and the one behind the last, or None for all steps."""
     if start <= 0 and stop is None:
         return None
-    end = _LAST if stop is None else operator.index(stop)
+    end = max(start, _LAST) if stop is None else operator.index(stop)
     if end < start:
         raise ValueError(f"stop is {end}, and start is {start}; expected steps [start, stop)")
-    return max(start, 0), max(0, min(end, _LAST))
+    return min(max(start, 0), _LAST), min(max(end, 0), _LAST)
 
 
 def _hashable(means: np.ndarray) -> Any:

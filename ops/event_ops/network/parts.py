@@ -46,7 +46,7 @@ class Population:
             raise ValueError(f"size is {count}; expected at least one neuron")
         # Numbers are no leaves, as those of a traced function have lost the precision in which decays are
         # computed. Their text tells 1, 1.0 and True apart, and 0.0 and -0.0, which are equal.
-        numbers = {name: _plain(x) for name, x in parameters.items() if _is_plain(x)}
+        numbers = {name: number(x) for name, x in parameters.items() if _is_plain(x)}
         arrays = {name: as_array(x, name) for name, x in parameters.items() if name not in numbers}
         exact = tuple((name, x, repr(x)) for name, x in numbers.items())
         vars(self).update(size=count, model=model, numbers=exact, arrays=arrays)
@@ -95,7 +95,8 @@ def _is_plain(x: Any) -> bool:
     return not isinstance(x, jax.Array) and (is_number(x) or isinstance(x, str) or callable(x))
 
 
-def _plain(x: Any) -> Any:
+def number(x: Any) -> Any:
+    """Return x; of an array without dimensions, which could change and has no hash, the number."""
     return x[()] if isinstance(x, np.ndarray) else x
 
 

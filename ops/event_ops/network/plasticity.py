@@ -13,6 +13,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.inputs import is_number
 from event_ops.codegen.function import Traced, name_of
 from event_ops.kernels.reference.decay import decay_factor
+from event_ops.network.parts import number
 from event_ops.plasticity.apply_rule import traced_rule
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.pytree import register
@@ -53,7 +54,7 @@ class Plasticity:
 
     Raises:
         TypeError: no rule, a rule that takes what is not given, a variable that no rule takes, or a trace
-            without dt.
+            without dt; a time constant or dt that is no number: decays are compiled in.
         ValueError: a trace of another name, a time constant or dt <= 0, or post_delay < 0.
 
     Example:
@@ -70,7 +71,7 @@ class Plasticity:
     on_pre: Callable[..., Any] | None
     on_post: Callable[..., Any] | None
     traces: tuple[tuple[str, float], ...]
-    dt: float
+    dt: float | None
     post_delay: int
     post_first: bool
     numbers: tuple[tuple[str, Any, str], ...]
@@ -93,9 +94,11 @@ class Plasticity:
         if lag < 0:
             raise ValueError(f"post_delay is {lag}; expected >= 0, in steps")
         # As of a population, numbers are static, and their text tells apart those that are equal.
-        numbers = tuple((name, x, repr(x)) for name, x in variables.items() if is_number(x))
-        arrays = {name: as_array(x, name) for name, x in variables.items() if not is_number(x)}
-        vars(self).update(on_pre=on_pre, on_post=on_post, traces=tuple(named.items()), dt=dt)
+        plain = {name: number(x) for name, x in variables.items() if is_number(x)}
+        arrays = {name: as_array(x, name) for name, x in variables.items() if name not in plain}
+        numbers = tuple((name, x, repr(x)) for name, x in plain.items())
+        taus = tuple((name, float(tau)) for name, tau in named.items())
+        vars(self).update(on_pre=on_pre, on_post=on_post, traces=taus, dt=None if dt is None else float(dt))
         vars(self).update(post_delay=lag, post_first=bool(post_first), numbers=numbers, arrays=arrays)
 
     @property
@@ -171,8 +174,13 @@ def _check_rules(rules: tuple[Any, ...], traces: Mapping[str, Any], variables: M
 def _check_times(traces: Mapping[str, Any], dt: Any) -> None:
     if traces and dt is None:
         raise TypeError("dt is not given; expected the time step in which traces decay")
+    for name, x in {"dt": 0.0 if dt is None else dt, **traces}.items():
+        if not is_number(x):
+            raise TypeError(
+                f"{name} is a {type(x).__name__}; expected a number, which is compiled in: float(x)"
+            )
     for name, tau in traces.items():
         if not name.endswith(("_pre", "_post")):
             raise ValueError(f"the trace {name} is of no side; expected a name that ends with _pre or _post")
-        if not (is_number(tau) and tau > 0 and dt > 0):
+        if not (tau > 0 and dt > 0):
             raise ValueError(f"{name} has the time constant {tau!r}, and dt is {dt!r}; expected numbers > 0")
