@@ -113,6 +113,41 @@ def test_the_spikes_and_states_are_those_of_the_cpu(size, receptor, delay, words
     assert recording.num_spikes > size
 
 
+@pytest.mark.parametrize(("dtype", "delay"), [("bfloat16", 0), ("bfloat16", 1), ("float16", 0)])
+def test_weights_of_two_bytes_add_up_in_float32(dtype, delay):
+    A = matrix(33, 33).astype(dtype)
+    projection = Projection(A, "I_syn", delay=delay)
+    network = Network(population(33, jump=0.0), [projection], record=Record(spikes=300))
+    _, recording = assert_as_on_cpu(network, network.state(START), 12)
+    assert recording.num_spikes > 9
+
+
+def odd_columns():
+    """Entries whose columns are out of range, and some of no row."""
+    A = matrix(33, 33)
+    indices = jnp.pad(A.indices.at[::5].set(1000).at[1::7].set(-3).at[2::11].set(33), (0, 9))
+    return CSR(jnp.pad(A.data, (0, 9)), indices, A.indptr, shape=A.shape, validate=False)
+
+
+def scaled_rows():
+    A = in_words(matrix(40, 40))
+    return CompactCSR(A.entries, A.indptr, A.scale * jnp.float32(np.arange(40) % 3 + 1), shape=A.shape)
+
+
+def one_weight():
+    A = matrix(65, 65)
+    return CSR(jnp.float32(0.5), A.indices, A.indptr, shape=A.shape)
+
+
+@pytest.mark.parametrize("make", [odd_columns, scaled_rows, one_weight])
+def test_entries_that_are_pulled_are_those_of_the_matrix(make):
+    A = make()
+    projection = Projection(A, "I_syn", delay=0)
+    network = Network(population(A.shape[0], jump=0.0), [projection], record=Record(spikes=600))
+    _, recording = assert_as_on_cpu(network, network.state(START), 12)
+    assert recording.num_spikes > 9
+
+
 @pytest.fixture(scope="module")
 def everything():
     """A network with two populations, states and variables that receive, inputs, noise, and records."""

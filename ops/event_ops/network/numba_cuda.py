@@ -64,6 +64,9 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     (slots, span, _), launch = timing(plan, network.projections), launch_for(int(places[-1]))
     depth, words = max(layout.slots.values()) - 1, -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
     turns = -(-(int(arrays["steps"]) + 1) // span) + 2
+    for q, part in enumerate(network.projections):
+        if arrays[f"matrix{q}_0"].dtype == jnp.bfloat16:  # which kernels of Numba lack
+            arrays[f"matrix{q}_0"] = arrays[f"matrix{q}_0"].astype(part.dtype)
     how = how_of(plan, arrays, network.projections, launch, int(places[-1]))
     parts = () if how.pulled else rows_of(plan, arrays)
     arrays = by_warp(network.projections, arrays) if how.pulled else arrays
