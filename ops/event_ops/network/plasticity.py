@@ -172,14 +172,12 @@ def _check_rules(rules: tuple[Any, ...], traces: Mapping[str, Any], variables: M
 
 
 def _check_times(traces: Mapping[str, Any], dt: Any) -> None:
-    if traces and dt is None:
-        raise TypeError("dt is not given; expected the time step in which traces decay")
     for name, x in {"dt": 0.0 if dt is None else dt, **traces}.items():
         if not is_number(x):
-            raise TypeError(
-                f"{name} is a {type(x).__name__}; expected a number, which is compiled in: float(x)"
-            )
+            raise TypeError(f"{name} is a {type(x).__name__}; expected a number, which is compiled in")
     for name, tau in traces.items():
+        if dt is None:
+            raise TypeError("dt is not given; expected the time step in which traces decay")
         if not name.endswith(("_pre", "_post")):
             raise ValueError(f"the trace {name} is of no side; expected a name that ends with _pre or _post")
         if not (tau > 0 and dt > 0):
