@@ -225,6 +225,12 @@ def test_parameters_may_be_traced_and_derivatives_are_those_of_the_scan():
     np.testing.assert_allclose(jax.grad(end)(jnp.float32(-65)), 3 * (1 - np.exp(-0.2)), rtol=1e-5)
 
 
+def test_a_number_of_numpy_keeps_its_dtype():
+    with jax.enable_x64(True):
+        state = silent().state({"V_m": np.float64(-60), "refractory": 0.0})
+    assert state.neurons["V_m"].dtype == "float64" and state.neurons["refractory"].dtype == "float32"
+
+
 def test_numbers_that_are_equal_are_compiled_apart():
     trees = [jax.tree.structure(Population(1, lif_step, x=x)) for x in (0.0, -0.0, 0, False)]
     assert all(a != b for k, a in enumerate(trees) for b in trees[:k])

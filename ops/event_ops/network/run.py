@@ -210,7 +210,8 @@ register(Network, ("populations", "projections", "inputs"), ("names", "record"),
 
 def _each(x: Any, size: int, name: str) -> jax.Array:
     """Return a first value for each neuron."""
-    array = jnp.asarray(x, jnp.float32) if isinstance(x, int | float) else as_array(x, name)
+    is_plain = type(x) in (bool, int, float)  # not np.float64, which has a dtype, and is a float, too
+    array = jnp.asarray(x, jnp.float32) if is_plain else as_array(x, name)
     return jnp.broadcast_to(array, (size,)) if array.ndim == 0 else array
 
 
