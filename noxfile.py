@@ -125,9 +125,9 @@ def matrix(session: nox.Session) -> None:
     """Run every row of the matrix that this machine can, and write harness/results/matrix.json."""
     install(session, *workspace("numba"))
     shutil.rmtree(CELLS, ignore_errors=True)
+    one = (sys.executable, "-m", "nox", "-s", "conformance", "--", *session.posargs)
     for name in (name for name, row in WITHOUT_GPU.items() if row["python"] in HERE):
-        one = (sys.executable, "-m", "nox", "-s", "conformance", "--")
-        session.run(*one, *session.posargs, env={"ROW": name}, external=True, success_codes=[0, 1])
+        session.run(*one, env={"ROW": name}, external=True, success_codes=[0, 1])
     session.run("python", "-m", "event_ops_harness.conformance.matrix", "ci/matrix.toml", str(CELLS))
 
 
@@ -218,9 +218,8 @@ def reliability(session: nox.Session) -> None:
 @nox.session(default=False, venv_backend="none", tags=["long"])
 def full(session: nox.Session) -> None:
     """Run everything that this machine can: hours."""
-    for name in ("lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums"):
-        session.notify(name)
-    for name in ("build", "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:])):
+    once = "lint", "types", "thorough", "docs", "slow", "reliability", "coverage", "minimums", "build"
+    for name in (*once, "seeds", "triton", "derivatives", "gpu", *map("python-{}".format, HERE[1:])):
         session.notify(name)
     session.notify("matrix", ["--profile", "full"])
     session.notify("report", [])

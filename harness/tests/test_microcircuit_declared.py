@@ -1,4 +1,4 @@
-"""A run of the declared microcircuit has the bits of its steps, and shares the memory of the synapses."""
+"""The declared microcircuit has the bits of its steps, and the memory of its synapses; a thalamic pulse."""
 
 import jax
 import numpy as np
@@ -9,13 +9,16 @@ pytest.importorskip("numba", reason="the connectivity is drawn by compiled code"
 from event_ops_harness.networks.microcircuit import network
 from event_ops_harness.networks.microcircuit.checkpoint import arrays_of
 from event_ops_harness.networks.microcircuit.connectivity import (
+    Synapses,
     connect,
     recurrent_connectivity,
     recurrent_drawing,
     thalamic_drawing,
 )
-from event_ops_harness.networks.microcircuit.declared import declared, simulation
+from event_ops_harness.networks.microcircuit.declared import declared, first_state, simulation
 from event_ops_harness.networks.microcircuit.model import Microcircuit, ModelError
+from event_ops_harness.networks.microcircuit.network import CORTEX
+from event_ops_harness.networks.microcircuit.rows import SLOTS
 from event_ops_harness.networks.shared.simulation import Simulation
 
 SEED, STEPS = 3, 600
@@ -69,3 +72,21 @@ def test_synapses_that_are_not_stored_are_refused():
     model = Microcircuit(N_scaling=0.002, K_scaling=0.05)
     with pytest.raises(ModelError, match="drawn anew"):
         declared(model, recurrent_drawing(model, SEED))
+
+
+@pytest.mark.slow
+def test_a_thalamic_pulse_excites_its_targets():
+    # No other source of current: what a neuron receives has come from the thalamus.
+    model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
+    ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
+    none = Synapses(np.zeros(0, np.uint32), ends, np.ones((), np.float32))
+    thalamic = connect(thalamic_drawing(model, 1), model.neurons)
+    network = declared(model, none, thalamic=thalamic, pulse=0.005)
+    state, _ = network.run(first_state(network, model, 1), 49)
+    before = np.asarray(state.neurons[CORTEX]["I_syn"])
+    state, _ = network.run(state, 80)
+    reached = np.asarray(state.neurons[CORTEX]["I_syn"]) > 0
+    assert not before.any()
+    excited = [reached[a:b].mean() for a, b in zip(model.first, model.first[1:], strict=False)]
+    assert min(excited[i] for i in (2, 3, 6)) > 0.5
+    assert max(excited[i] for i in (0, 1, 4, 5)) == 0

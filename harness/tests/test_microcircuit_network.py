@@ -32,13 +32,11 @@ from event_ops_harness.networks.microcircuit.connectivity import (
     connect,
     recurrent_connectivity,
     recurrent_drawing,
-    thalamic_drawing,
 )
-from event_ops_harness.networks.microcircuit.declared import REST, declared, first_state, simulation
+from event_ops_harness.networks.microcircuit.declared import REST, declared, simulation
 from event_ops_harness.networks.microcircuit.delivery import MIN_PARALLEL, deliver_generated, nothing_pending
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 from event_ops_harness.networks.microcircuit.network import (
-    CORTEX,
     OPERATORS,
     catalog_step,
     initial_potentials,
@@ -273,24 +271,6 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     crowded = arrays_of(start, POISSON) | {"pending": np.ones((SLOTS, POISSON.neurons), bool)}
     with pytest.raises(CheckpointError, match="a step has 149 spikes, and room for 64: use one device"):
         resumed(start, crowded)
-
-
-@pytest.mark.slow
-def test_a_thalamic_pulse_excites_its_targets():
-    # No other source of current: what a neuron receives has come from the thalamus.
-    model = Microcircuit(N_scaling=0.01, K_scaling=0.5, drive="dc", bg_rate=0.0, thalamic_rate=2000.0)
-    ends = np.zeros((1, model.neurons * SLOTS + 1), np.int32)
-    none = Synapses(np.zeros(0, np.uint32), ends, np.ones((), np.float32))
-    thalamic = connect(thalamic_drawing(model, 1), model.neurons)
-    network = declared(model, none, thalamic=thalamic, pulse=0.005)
-    state, _ = network.run(first_state(network, model, 1), 49)
-    before = np.asarray(state.neurons[CORTEX]["I_syn"])
-    state, _ = network.run(state, 80)
-    reached = np.asarray(state.neurons[CORTEX]["I_syn"]) > 0
-    assert not before.any()
-    excited = [reached[a:b].mean() for a, b in zip(model.first, model.first[1:], strict=False)]
-    assert min(excited[i] for i in (2, 3, 6)) > 0.5
-    assert max(excited[i] for i in (0, 1, 4, 5)) == 0
 
 
 @pytest.mark.slow
