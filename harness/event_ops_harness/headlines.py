@@ -94,7 +94,7 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def table() -> str:
-    """Return the README's figures: how many times as long a rival takes, and what a GPU gave."""
+    """Return the README's figures: how many times as long a rival takes, and the factors of a GPU."""
     of = figures()
     rows = {
         "the cortical microcircuit, 77,169 neurons": f"NEST, 4 threads: {of['microcircuit-nest-range']}",

@@ -34,7 +34,7 @@ def _check_reverse(f: Callable[..., Any], xs: Sequence[Any]) -> None:
 
 
 def _in_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return f with results of NumPy's: what is done with those of JAX would be programs to compile."""
+    """Return f with results of NumPy: operations on JAX arrays would be programs to compile."""
     return lambda *xs: jax.tree.map(np.asarray, f(*xs))
 
 

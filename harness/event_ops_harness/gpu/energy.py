@@ -56,7 +56,7 @@ def nvml_counter() -> Callable[[], float]:
 
 
 def out_degrees(synapses: Synapses) -> np.ndarray:
-    """Return how many synapses each neuron has onto others."""
+    """Return the number of synapses that each neuron sends through."""
     ends = np.asarray(synapses.indptr)[:, ::SLOTS].astype(np.int64)
     return np.diff(ends, axis=1).sum(axis=0)
 

@@ -35,7 +35,7 @@ def _first(part: Projection) -> Synapses:
 def learned(
     part: Projection, synapses: Synapses, sent: jax.Array, back: jax.Array, step: jax.Array, sums: jax.Array
 ) -> tuple[jax.Array, Synapses]:
-    """Return the sums with what arrives in a step added, and the synapses after it.
+    """Return the sums with the arrivals of a step added, and the synapses after it.
 
     sent, back: the histories of the neurons that send and that receive.
     """

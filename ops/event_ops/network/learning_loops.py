@@ -1,4 +1,4 @@
-"""Loops of a projection that learns, on the CPU: those of a share of the neurons that receive.
+"""Loops of a plastic projection on the CPU, over a share of the neurons that receive.
 
 A share changes the synapses onto its own neurons, so that it reads its own postsynaptic traces, and those of
 all neurons that send: of these each share has a copy, as a wait for another share would take longer.
@@ -60,7 +60,7 @@ def place_of(ids: Any, bound: Any) -> Any:
 
 
 def make_learn(visit_rows: Any) -> Any:
-    """Return the function of the spikes that arrive: on_pre, what they add to y, and their traces."""
+    """Return the function of the spikes that arrive: on_pre, weights added to y, and traces."""
 
     @njit
     def learn(matrix: Any, lists: Any, rows: Any, each: Any, y: Any, low: Any, high: Any) -> None:

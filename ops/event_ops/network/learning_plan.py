@@ -12,7 +12,7 @@ from event_ops.network.projections import Projection
 
 @dataclass(frozen=True)
 class Learning:
-    """Hold a projection that learns: rules, traces and what rules take by name, of on_pre and of on_post.
+    """Hold a projection that learns: rules, traces and arguments by name, of on_pre and of on_post.
 
     Args:
         projection, source, target: its place, and the numbers of its populations.
@@ -45,7 +45,7 @@ def learning_of(
     synapses: dict[str, jax.Array],
     arrays: dict[str, Any],
 ) -> Learning:
-    """Return how a projection learns; add what rules read, and leave out its first weights."""
+    """Return the learning of a projection; add arguments of rules, and drop its first weights."""
     plasticity: Any = part.plasticity
     A: Any = part.A
     rules: list[Traced | None] = []

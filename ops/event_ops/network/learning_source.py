@@ -39,7 +39,7 @@ def end(part: Learning) -> list[str]:
 
 
 def step(part: Learning, y: str, time: str, newest: int) -> list[str]:
-    """Return the lines of a step in the range of a share: of what arrives at `time`, and comes back."""
+    """Return the lines of a step in the range of a share: of spikes that arrive at `time`, or come back."""
     q, s, p = part.projection, part.source, part.target
     post = [f"{x}.reshape(1, -1)" for x in _each("post", part)]
     mine = f"own_spikes(sent{p}, {time}, np.uintp(hoist(back{q})), np.uintp({newest}), share)"
@@ -65,7 +65,7 @@ def _each(side: str, part: Learning) -> list[str]:
 
 
 def _variables(part: Learning, axis: int) -> str:
-    """Return the tuple of what a rule takes by name."""
+    """Return the tuple of the arguments of a rule."""
     rule, q = part.rules[axis], part.projection
     if rule is None:
         return "()"

@@ -116,14 +116,14 @@ class Plasticity:
         return [decay_factor(taus[name], self.dt, dtype) for name in self.names(side)]
 
     def taken(self, rule: Callable[..., Any], traces: Mapping[str, jax.Array]) -> dict[str, Any]:
-        """Return what a rule takes by name: traces and variables."""
+        """Return the arguments of a rule by name: traces and variables."""
         given = {**traces, **{name: x for name, x, _ in self.numbers}, **self.arrays}
         return {name: x for name, x in given.items() if name in _names_of(rule)}
 
     def traced(
         self, axis: int, A: CSR, traces: Mapping[str, jax.Array]
     ) -> tuple[Traced, dict[str, jax.Array]]:
-        """Return on_pre (axis 0) or on_post (1), traced, and what it takes by name, as arrays."""
+        """Return on_pre (axis 0) or on_post (1), traced, and its arguments by name, as arrays."""
         rule: Any = (self.on_pre, self.on_post)[axis]
         variables, w = self.taken(rule, traces), jax.ShapeDtypeStruct(A.indices.shape, A.dtype)
         traced, arrays = traced_rule(rule, [w], variables, w.shape, A.shape, axis)
@@ -147,7 +147,7 @@ register(
 
 
 def _names_of(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of what a rule takes behind the weight."""
+    """Return the names of the arguments of a rule behind the weight."""
     return tuple(inspect.signature(rule).parameters)[1:]
 
 

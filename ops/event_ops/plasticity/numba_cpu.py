@@ -47,7 +47,7 @@ def kernel(rule: Traced, storage: Storage, large: bool) -> Any:
 
 @lru_cache(_KEPT)
 def make_visit_rows(rule: Traced, storage: Storage) -> Any:
-    """Return the function that changes each synapse of some rows, those of the neurons that spiked.
+    """Return the function that changes each synapse of the rows of neurons that spiked.
 
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
@@ -63,7 +63,7 @@ def make_visit_rows(rule: Traced, storage: Storage) -> Any:
 
 
 def _room_of(storage: Storage) -> tuple[Any, tuple[bool, ...]]:
-    """Return the module of visits, and, of a dense matrix, whether they are those of columns."""
+    """Return the module of visits, and, of a dense matrix, whether columns are visited."""
     if storage in (DENSE_ROWS, DENSE_COLUMNS):
         return dense_visits, (storage is DENSE_COLUMNS,)
     return sparse_visits, ()

@@ -68,7 +68,7 @@ def neuron_parameters(model: HpcBenchmark) -> dict[str, Any]:
 def declared(
     model: HpcBenchmark, seed: int, record: network.Record | None = None, *, wires: tuple[Wires, ...] = ()
 ) -> network.Network:
-    """Return the network of these synapses, by default drawn; those that learn begin with one weight.
+    """Return the network of these synapses, by default drawn; plastic ones begin with one weight.
 
     The delay is that of the dendrite, as in NEST: a synapse meets a spike when it leaves, and the spike of
     its neuron a delay later. In the time of arrivals both are a delay later.

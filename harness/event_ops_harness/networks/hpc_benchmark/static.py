@@ -161,7 +161,7 @@ def compile_intervals(
 
 
 def matrix_of(model: HpcBenchmark, seed: int) -> event_ops.CompactCSR:
-    """Draw all synapses on the host, as those of one block."""
+    """Draw all synapses on the host, in one block."""
     n, (entries, indptr) = model.neurons, synapses_onto(model, seed, 0, model.neurons)
     return event_ops.CompactCSR(entries, indptr, weights_of(model), shape=(n, n))
 

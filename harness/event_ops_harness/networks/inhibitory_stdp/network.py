@@ -67,7 +67,7 @@ NEURON: Final = (
 
 
 def synapses_of(connectivity: Connectivity, model: InhibitoryStdpParameters) -> tuple[event_ops.CSR, ...]:
-    """Return the excitatory synapses, the inhibitory ones onto inhibitory neurons, and those that learn.
+    """Return the excitatory synapses, the inhibitory ones onto inhibitory neurons, and the plastic ones.
 
     Weights that will learn are 0.
     """

@@ -60,7 +60,7 @@ def make_note_places(lanes: int, ahead: int, kind: Any) -> Any:
 
 @cuda.jit
 def note_outside(indptr: Any, columns: Any, row: Any, column: Any) -> None:
-    """row[k] = rows and column[k] = columns for the entries outside of what indptr spans."""
+    """row[k] = rows and column[k] = columns for the entries that indptr does not span."""
     begin = bounded(indptr[0], row.size)
     behind = max(begin, bounded(indptr[indptr.size - 1], row.size))
     outside = begin + row.size - behind

@@ -75,7 +75,7 @@ def pull_lines(plan: Plan) -> list[str]:
 
 
 def by_warp(projections: Sequence[Projection], arrays: Arrays) -> Arrays:
-    """Return the arrays with those of each matrix by the warp of the target, then by the source.
+    """Return the arrays with each matrix in the order of the warps of targets, then of sources.
 
     starts[word * rows + i] is the first entry of row i onto the neurons of a word, lanes and weights are the
     entries. Columns and rows that are out of range have none.
