@@ -59,7 +59,8 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
     parts.append(f'<line class="one" x1="{one:.1f}" x2="{one:.1f}" y1="{TOP - 2}" y2="{bottom}"/>')
     if one - left > 7 * len(ends[0]):
         parts.append(_text(one - 8, 11, "end", f"← {ends[0]}"))
-    parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
+    if WIDTH - one > 7 * len(ends[1]):
+        parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
     for place, (name, marks) in enumerate(rows.items()):
         y = TOP + ROW * (place + 0.5)
         where = (4, y + 4, "start") if marks is None else (left, y + 4, "end")
