@@ -43,13 +43,6 @@ RECORDS = {
     "times": (r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", f"nox -s bench -- {MEASURE}"),
     "counters": (r"\*\*Nothing was timed", "nox -s counters"),
 }
-# Times that wait for a machine on which nothing else runs; they have some of a GPU.
-WAITING = {
-    "times": {
-        *("csr_normalize", "csr_rewire", "normal_input", "scatter_min", "segment_min", "stp_step"),
-        "uniform_input",
-    }
-}
 
 
 @pytest.mark.parametrize("kind", RECORDS)
@@ -57,10 +50,8 @@ def test_every_operator_is_in_a_record(kind):
     pattern, command = RECORDS[kind]
     pages = {operator.name: operator_pages.page(operator, RESULTS) for operator in operators()}
     absent = {name for name, text in pages.items() if not re.search(pattern, text)}
-    waiting = WAITING.get(kind, set())
-    told = "; ".join(command.format(name) for name in sorted(absent - waiting))
-    assert not absent - waiting, f"no record in {OUT} has {kind} of these: {told}"
-    assert waiting <= absent, f"measured, so take them off WAITING: {sorted(waiting - absent)}"
+    told = "; ".join(command.format(name) for name in sorted(absent))
+    assert not absent, f"no record in {OUT} has {kind} of these: {told}"
 
 
 def test_times_are_beside_those_of_others_with_intervals_where_there_are_any(tmp_path):
