@@ -37,8 +37,11 @@ def source_of(word: Any, draw: Any, target: Any, excitatory: Any, neurons: Any, 
 
 
 @cuda.jit
-def count_entries(key: Any, numbers: Any, _: Any, counts: Any) -> None:
-    """counts[part * neurons + source] = entries of a source in a part of the targets, from zeros."""
+def draw_entries(key: Any, numbers: Any, _: Any, rows: Any, entries: Any) -> None:
+    """entries[rows[k]] = target - first of its part, and rows[k] += 1, for k = part * neurons + source.
+
+    Without room for entries it counts: from zeros, those of each row; from where rows begin it places them.
+    """
     neurons, excitatory, first_inhibitory = numbers[0], numbers[1], numbers[2]
     inputs, width = numbers[3], numbers[4]
     pairs = (inputs + 1) // 2
@@ -49,23 +52,7 @@ def count_entries(key: Any, numbers: Any, _: Any, counts: Any) -> None:
             draw = WORDS * pair + k
             if draw < inputs:
                 source = source_of(words[k], draw, target, excitatory, neurons, first_inhibitory)
-                cuda.atomic.add(counts, target // width * neurons + source, 1)
-
-
-@cuda.jit
-def place_entries(key: Any, numbers: Any, _: Any, following: Any, entries: Any) -> None:
-    """entries[k] = target - first of its part, at the `following` place of the row of its source."""
-    neurons, excitatory, first_inhibitory = numbers[0], numbers[1], numbers[2]
-    inputs, width = numbers[3], numbers[4]
-    pairs = (inputs + 1) // 2
-    for i in range(cuda.grid(1), neurons * pairs, cuda.gridsize(1)):
-        target, pair = i // pairs, i % pairs
-        words = philox2x32(pair, target, key[0])
-        for k in range(WORDS):
-            draw = WORDS * pair + k
-            if draw < inputs:
-                source = source_of(words[k], draw, target, excitatory, neurons, first_inhibitory)
-                place = cuda.atomic.add(following, target // width * neurons + source, 1)
+                place = cuda.atomic.add(rows, target // width * neurons + source, 1)
                 if 0 <= place < entries.size:
                     entries[place] = target % width
 
@@ -90,15 +77,17 @@ def drawn_on_device(model: HpcBenchmark, seed: int, parts: int | None = None) ->
     index: Any = jnp.int64 if wide else jnp.int32
     width = width_of(n, parts)
     numbers = np.array([n, model.excitatory, excitatory, excitatory + inhibitory, width], np.int64)
-    launch: dict[str, Any] = {"grid": BLOCKS, "block": BLOCK, "input_output_aliases": {2: 0}}
     given = jnp.asarray([seed], jnp.uint32), numbers
 
+    def drawn(rows: jax.Array, room: int) -> Any:
+        out = jax.ShapeDtypeStruct(rows.shape, rows.dtype), jax.ShapeDtypeStruct((room,), jnp.uint16)
+        launch: dict[str, Any] = {"grid": BLOCKS, "block": BLOCK, "input_output_aliases": {2: 0}}
+        return numba_cuda_kernel(draw_entries, out, **launch)(*given, rows)
+
     def draw() -> tuple[jax.Array, jax.Array]:
-        rows = jax.ShapeDtypeStruct((parts * n,), jnp.int32)
-        counts = numba_cuda_kernel(count_entries, rows, **launch)(*given, jnp.zeros(parts * n, jnp.int32))
+        counts, _ = drawn(jnp.zeros(parts * n, jnp.int32), 0)
         ends = jnp.concatenate([jnp.zeros(1, index), jnp.cumsum(counts, dtype=index)])
-        out = jax.ShapeDtypeStruct((parts * n,), index), jax.ShapeDtypeStruct((total,), jnp.uint16)
-        _, entries = numba_cuda_kernel(place_entries, out, **launch)(*given, ends[:-1])
+        _, entries = drawn(ends[:-1], total)
         first = ends[:-1].reshape(parts, n)
         return entries, jnp.concatenate([first, ends[n::n][:, None]], axis=1)
 
