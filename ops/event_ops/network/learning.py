@@ -45,14 +45,14 @@ def learned(
     w, decayed = synapses[WEIGHT], _decayed(learning, synapses)
     raised_pre = decayed | _raised(learning, "pre", decayed, arriving)
     if learning.post_first:
-        w = _after_post(part, w, decayed, returning)
-    w = _after_pre(part, w, decayed, arriving)
+        w = _changed(part, 1, w, decayed, returning)
+    w = _changed(part, 0, w, decayed, arriving)
     A: Any = part.A
     sums = csr_event_arrivals(arriving[None], w, A.indices, A.indptr, 0, shape=part.shape, initial=sums)
     if not learning.post_first:
         # Delivered first, so that weights change in place.
         w, sums = jax.lax.optimization_barrier((w, sums))
-        w = _after_post(part, w, raised_pre, returning)
+        w = _changed(part, 1, w, raised_pre, returning)
     return sums, {WEIGHT: w} | raised_pre | _raised(learning, "post", decayed, returning)
 
 
@@ -75,22 +75,15 @@ def _raised(learning: Plasticity, side: str, traces: Synapses, spikes: jax.Array
     return {name: jnp.where(spikes, traces[name] + 1, traces[name]) for name in learning.names(side)}
 
 
-def _after_pre(part: Projection, w: jax.Array, traces: Synapses, spikes: jax.Array) -> jax.Array:
+def _changed(part: Projection, axis: int, w: jax.Array, traces: Synapses, spikes: jax.Array) -> jax.Array:
+    """Return the weights after on_pre (axis 0) or on_post (1), if there is one."""
     learning: Any = part.plasticity
     A: Any = part.A
-    if learning.on_pre is None:
+    rule = (learning.on_pre, learning.on_post)[axis]
+    if rule is None:
         return w
-    variables = learning.taken(learning.on_pre, traces)
-    return plasticity.on_pre(learning.on_pre, w, A.indices, A.indptr, spikes, shape=A.shape, **variables)
-
-
-def _after_post(part: Projection, w: jax.Array, traces: Synapses, spikes: jax.Array) -> jax.Array:
-    learning: Any = part.plasticity
-    A: Any = part.A
-    if learning.on_post is None:
-        return w
-    variables = learning.taken(learning.on_post, traces)
-    rows, indptr, permutation, _ = A.by_column
-    return plasticity.on_post(
-        learning.on_post, w, rows, indptr, permutation, spikes, shape=A.shape, **variables
-    )
+    variables = learning.taken(rule, traces)
+    if axis == 0:
+        return plasticity.on_pre(rule, w, A.indices, A.indptr, spikes, shape=A.shape, **variables)
+    by_column = A.by_column[:3]  # rows, indptr, permutation
+    return plasticity.on_post(rule, w, *by_column, spikes, shape=A.shape, **variables)
