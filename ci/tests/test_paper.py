@@ -1,4 +1,4 @@
-"""The paper says what the records say, and cites what its bibliography has."""
+"""The paper's numbers come from the records, its citations from its bibliography."""
 
 import importlib.util
 import re

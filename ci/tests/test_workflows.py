@@ -1,4 +1,4 @@
-"""What runs on machines that others own: by commit, within a time, and for every distribution."""
+"""Workflows run actions by commit, within a time, and for every distribution."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Combine and print what tests reached, in the folder where coverage ran; end with 1 if it is not enough."""
+"""Combine and print the lines that tests reached, where coverage ran; end with 1 if they are too few."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def judge(file: Path) -> int:
 
 
 def main() -> int:
-    """Combine what every process has written, list the lines that nothing reached, and judge the whole."""
+    """Combine the data of all processes, list the lines that no test reached, and judge the whole."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "coverage.json"
         for words in ("combine --quiet", "report --skip-covered", f"json --quiet -o {found}"):

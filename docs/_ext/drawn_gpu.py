@@ -34,7 +34,7 @@ def _beside(ours: float, xla: float) -> tuple[str, str]:
 
 
 def of_limit() -> Drawn:
-    """Draw the shares of the memory's limit, ours and those of the references as XLA compiles them."""
+    """Draw the shares of the memory's limit, of our kernels and of XLA's."""
     cases = sorted(_cases(), key=lambda case: case[-1], reverse=True)
     several = len({device for device, *_ in cases}) > 1
     rows: dict[str, Marks | None] = {}
@@ -79,7 +79,7 @@ def of_gpu() -> Drawn:
 
 
 def of_counted() -> Drawn:
-    """List counters of our kernels beside those of BrainEvent's."""
+    """List counters of our kernels beside BrainEvent's."""
     cases: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in records().files["gpu_counters_brainevent"]["rows"]:
         cases.setdefault((row["operator"], row["case"]), {})[row["backend"]] = row

@@ -188,7 +188,7 @@ def of_sampling() -> Drawn:
 
 
 def of_brainevent() -> Drawn:
-    """Draw BrainEvent's programs and calls on its own backend beside ours."""
+    """Draw BrainEvent's programs and calls on BrainEvent's backend beside ours."""
     rows = rivals((group for _, group in _read("brainevent")), lambda group: group.name)
     return beside(rows, "BrainEvent's time over ours, by program and call, logarithmic")
 

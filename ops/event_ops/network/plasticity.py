@@ -103,7 +103,7 @@ class Plasticity:
 
     @property
     def returns_at_once(self) -> bool:
-        """Whether synapses learn of postsynaptic spikes in the step of these."""
+        """Return whether synapses learn of postsynaptic spikes within the step of the spikes."""
         return self.post_delay == 0 and (self.on_post is not None or bool(self.names("post")))
 
     def names(self, side: str) -> tuple[str, ...]:
