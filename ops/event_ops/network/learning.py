@@ -85,5 +85,5 @@ def _changed(part: Projection, axis: int, w: jax.Array, traces: Synapses, spikes
     variables = learning.taken(rule, traces)
     if axis == 0:
         return plasticity.on_pre(rule, w, A.indices, A.indptr, spikes, shape=A.shape, **variables)
-    by_column = A.by_column[:3]  # rows, indptr, permutation
-    return plasticity.on_post(rule, w, *by_column, spikes, shape=A.shape, **variables)
+    rows, indptr, permutation, _ = A.by_column
+    return plasticity.on_post(rule, w, rows, indptr, permutation, spikes, shape=A.shape, **variables)
