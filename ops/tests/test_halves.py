@@ -1,5 +1,7 @@
 """Weights of 16 bits: products without a copy in 32 bits, gradients, and matrices that hold them."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -109,14 +111,25 @@ def test_batches_of_weights_and_tangents(name):
     np.testing.assert_allclose(dy[1], expected[1], rtol=1e-5, atol=1e-5)
 
 
+def is_copied_in_32_bits(name, half):
+    product, x = PRODUCTS[name]
+    program = jax.jit(product).lower(jnp.asarray(WEIGHTS, half), x).as_text()
+    return any(f"tensor<{shape}xf32>" in program for shape in (WEIGHTS.size, f"{ROWS}x{PER_ROW}"))
+
+
 @each
 @products
 def test_no_copy_of_the_weights_in_32_bits(name, half):
-    product, x = PRODUCTS[name]
-    w = jnp.asarray(WEIGHTS, half)
-    program = jax.jit(product).lower(w, x).as_text()
-    assert f"tensor<{WEIGHTS.size}xf32>" not in program
-    assert f"tensor<{ROWS}x{PER_ROW}xf32>" not in program
+    assert not is_copied_in_32_bits(name, half)
+
+
+@few
+@products
+def test_no_copy_of_the_weights_in_32_bits_on_a_gpu(name, on_gpu, monkeypatch):
+    for operator in ("csr_matvec", "csr_matmat", "ell_matvec", *(x for x in vars(eo) if "_event_" in x)):
+        on_cuda = functools.partial(getattr(eo, operator), backend="numba_cuda")
+        monkeypatch.setattr(eo, operator, on_cuda)
+    assert not is_copied_in_32_bits(name, jnp.bfloat16)
 
 
 @each

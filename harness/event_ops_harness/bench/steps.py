@@ -9,14 +9,15 @@ it is called from Python: the loop would have to copy it.
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from event_ops.cases import BENCHMARK, Case
+from event_ops.checks.arrays import HALVES
 from event_ops.discover import Operator
 from event_ops_harness.bench.timing import Steps, repeated
 
@@ -65,6 +66,14 @@ class Problem:
         """Return the arguments as JAX arrays, the same ones for all who are timed."""
         return tuple(map(jnp.asarray, self.args))
 
+    def with_weights_in(self, dtype: Any) -> Self:
+        """Return the case with its weights cast to a dtype, such as bfloat16."""
+        names = list(inspect.signature(self.operator.function).parameters)
+        place = names.index("data" if "data" in names else "weights")
+        args = list(self.args)
+        args[place] = np.asarray(args[place]).astype(jnp.dtype(dtype))
+        return replace(self, args=tuple(args))
+
     @functools.cached_property
     def bank(self) -> np.ndarray:
         """Return the events of `EVENT_BANK` steps, beginning with the case's events."""
@@ -83,6 +92,11 @@ def named(operator: Operator, case: Case) -> str:
 def largest(operator: Operator) -> list[Case]:
     """Return the last case to be measured of each orientation, the largest."""
     return list({"transposed" in case.name: case for case in operator.tagged(BENCHMARK)}.values())
+
+
+def stored_in_halves(operator: Operator) -> bool:
+    """Return whether an operator takes weights that are stored in 16 bits."""
+    return any(case.name.startswith(HALVES) for case in operator.cases)
 
 
 def make_problem(operator: Operator, case: Case) -> Problem:

@@ -80,6 +80,7 @@ STEPS: Final = {
         240, "networks", "hpc_benchmark", "--scales", "160", "--seconds", "0.05", sources=NETWORKS
     ),
     "catalog": Step.of_module(600, "catalog"),
+    "halves": Step.of_module(180, "halves"),
     "products": Step.of_module(300, "products"),
     "launch": Step.of_module(120, "launch", sources=BRIDGE),
     "tutorial": Step(

@@ -13,7 +13,6 @@ first that an operator takes.
 
 import functools
 import importlib
-import inspect
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +23,7 @@ from event_ops.checks.arrays import HALVES
 from event_ops.discover import operators
 from event_ops_harness.bench import members
 from event_ops_harness.bench.rivals import rivals_of
-from event_ops_harness.bench.steps import called, largest, named
+from event_ops_harness.bench.steps import called, largest, named, stored_in_halves
 from event_ops_harness.networks.shared.processes import leave_a_processor
 
 # Here, before anything starts XLA's pool, which reads its size once.
@@ -108,23 +107,15 @@ def test_gradient(in_turns, at, member, benchmark):
 
 def stored_cases(operator):
     """Return the members measured for an operator that has cases with weights of 16 bits."""
-    return operator.tagged(BENCHMARK) if any(x.name.startswith(HALVES) for x in operator.cases) else []
+    return operator.tagged(BENCHMARK) if stored_in_halves(operator) else []
 
 
 @functools.lru_cache(maxsize=1)
 def stored_of(operator, case):
     """Return calls with the weights stored in each width."""
     problem = members.problem_of(operator, case)
-    names = list(inspect.signature(operator.function).parameters)
-    place = names.index("data" if "data" in names else "weights")
     product = functools.partial(operator.function, **problem.kwargs)
-
-    def stored(dtype):
-        args = list(problem.on_device)
-        args[place] = args[place].astype(dtype)
-        return called(product, tuple(args))
-
-    return {dtype: stored(dtype) for dtype in WIDTHS}
+    return {dtype: called(product, problem.with_weights_in(dtype).on_device) for dtype in WIDTHS}
 
 
 def test_stored(in_turns, at, member, benchmark):

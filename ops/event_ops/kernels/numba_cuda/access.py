@@ -4,10 +4,43 @@ A position that is known to be inside of an array is an np.uint64 there: of a si
 whether it counts from the end.
 """
 
-from typing import Any
+from typing import Any, Final
 
+import jax
+import ml_dtypes
 import numpy as np
-from numba import cuda
+from llvmlite import ir
+from numba import cuda, types
+from numba.extending import intrinsic
+
+# Numba has no type for bfloat16, and calls a function for float16: kernels read their bits.
+_BITS: Final = {np.dtype(np.float16): np.uint16, np.dtype(ml_dtypes.bfloat16): np.int16}
+
+
+def stored_weights(data: jax.Array, dtype: Any) -> jax.Array:
+    """Return weights as `widened` reads them: floats of 16 bits by their bits, all others in `dtype`."""
+    if data.dtype in _BITS:
+        return jax.lax.bitcast_convert_type(data, _BITS[data.dtype])
+    # Integers of 16 bits would be taken for such bits; their products are cut to `dtype` later.
+    is_short = np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize == 2
+    return data.astype(np.int32 if is_short else dtype)
+
+
+@intrinsic
+def widened(typing: Any, weight: Any) -> Any:
+    """Return a weight, of `stored_weights`, as it is, or as float32 where it is the bits of a float."""
+    number = types.float32 if weight in (types.uint16, types.int16) else weight
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (bits,) = arguments
+        if weight == types.uint16:
+            return builder.fpext(builder.bitcast(bits, ir.HalfType()), ir.FloatType())
+        if weight == types.int16:
+            word = ir.IntType(32)
+            return builder.bitcast(builder.shl(builder.zext(bits, word), word(16)), ir.FloatType())
+        return bits
+
+    return number(weight), emit
 
 
 @cuda.jit(device=True)
@@ -19,7 +52,7 @@ def at(x: Any, i: Any) -> Any:
 @cuda.jit(device=True)
 def weight_in_order(weights: Any, k: Any) -> Any:
     """Return the weight of entry k, where weights are in the order of the entries, or one is for all."""
-    return at(weights[0], k)
+    return widened(at(weights[0], k))
 
 
 @cuda.jit(device=True)
@@ -28,7 +61,7 @@ def weight_by_place(weights: Any, k: Any) -> Any:
     data, permutation = weights
     i = permutation[np.uint64(k)]
     # A permutation comes from outside as well: nothing is read by a place that nobody has checked.
-    return data[np.uint64(i)] if is_inside(i, data.size) else data.dtype.type(0)
+    return widened(data[np.uint64(i)] if is_inside(i, data.size) else data.dtype.type(0))
 
 
 def weight_for(permutation: tuple[Any, ...]) -> Any:
@@ -43,20 +76,26 @@ def launched(data: Any, *permutation: Any) -> tuple[Any, Any]:
 
 
 @cuda.jit(device=True)
-def element_at(x: Any, i: Any) -> Any:
-    """Return element i, such as a weight, or an event that is a flag, a number or a count."""
-    return x[i]
+def weight_at(data: Any, k: Any) -> Any:
+    """Return the weight of entry k."""
+    return widened(data[k])
 
 
 @cuda.jit(device=True)
-def only(x: Any, _i: Any) -> Any:
-    """Return the one element that an array has."""
-    return x[0]
+def only_weight(data: Any, _k: Any) -> Any:
+    """Return the one weight of all entries."""
+    return widened(data[0])
 
 
-def element_of(x: Any) -> Any:
-    """Return the device function `f(x, i)` that equals `at`, without asking at every i."""
-    return only if x.size == 1 else element_at
+def weight_in(data: Any) -> Any:
+    """Return the device function `f(data, k)` for the weight of entry k that does not ask at every k."""
+    return only_weight if data.size == 1 else weight_at
+
+
+@cuda.jit(device=True)
+def element_at(x: Any, i: Any) -> Any:
+    """Return event i, which is a flag, a number or a count."""
+    return x[i]
 
 
 @cuda.jit(device=True)

@@ -13,7 +13,15 @@ import numpy as np
 from numba import cuda
 
 from event_ops.checks.ring_buffer import arrival_places
-from event_ops.kernels.numba_cuda.access import at, bounded, place, row_of_flag, slot_now, weight_in_order
+from event_ops.kernels.numba_cuda.access import (
+    at,
+    bounded,
+    place,
+    row_of_flag,
+    slot_now,
+    stored_weights,
+    weight_in_order,
+)
 from event_ops.kernels.numba_cuda.deliver import Delivery, deliver, make_add_entries, note, team_for
 from event_ops.kernels.numba_cuda.fixed_order import event_sums
 from event_ops.kernels.numba_cuda.history import deliver_recent
@@ -58,7 +66,8 @@ def make_delayed_delivery(least: int) -> Any:
             spike = y.dtype.type(spikes[i])
             nse = indices.size
             for k in range(bounded(indptr[i], nse) + first, bounded(indptr[i + 1], nse), step):
-                delay, j, weight = place(at(delays, k), slots), place(indices[k], columns), at(data, k)
+                delay, j = place(at(delays, k), slots), place(indices[k], columns)
+                weight = weight_in_order((data,), k)
                 if delay >= 0 and j >= 0:
                     ends = now + delay
                     # Both are below `slots`: to subtract takes less time than a remainder.
@@ -91,7 +100,7 @@ def csr_event_deliver(*, outs: Any, deterministic: bool = False, **_: Any) -> Ca
     run = numba_cuda_callable(launch, outs, input_output_aliases={0: 0})
 
     def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, spikes: Any, slot: Any) -> Any:
-        weights = data.astype(outs.dtype)
+        weights = stored_weights(data, outs.dtype)
         if deterministic:  # all entries are sorted by where they arrive
             places = arrival_places(indices, delays, slot, outs)
             return buffer + event_sums(weights, places, indptr, spikes, flat).reshape(outs.shape)
@@ -121,7 +130,7 @@ def csr_event_arrivals(
     run = numba_cuda_callable(launch, outs, input_output_aliases={5: 0})
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
-        weights = data.astype(outs.dtype)
+        weights = stored_weights(data, outs.dtype)
         if deterministic:  # all entries are sorted by their column
             events = lagged(history, slot, shape[0], outs.dtype)
             return initial + event_sums(weights, indices, indptr, events, outs)

@@ -15,13 +15,14 @@ from numba import cuda
 
 from event_ops.kernels.numba_cuda import row_products
 from event_ops.kernels.numba_cuda.access import (
-    element_of,
     event_at_for,
     is_active,
     is_inside,
     launched,
     place,
+    stored_weights,
     weight_for,
+    weight_in,
 )
 from event_ops.kernels.numba_cuda.by_length import lanes_of
 from event_ops.kernels.numba_cuda.deliver import deliver
@@ -113,22 +114,22 @@ def csr_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation."""
 
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
-        term = of_number(element_of(data))
+        term = of_number(weight_in(data))
         row_products.gather((data,), indices, indptr, v, v.size, y, stream, term)
 
     def scatter(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
-        row_products.scatter(data, indices, indptr, v, y, stream, element_of(data))
+        row_products.scatter(data, indices, indptr, v, y, stream, weight_in(data))
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
-    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)
+    return lambda data, *others: product(stored_weights(data.reshape(-1), outs.dtype), *others)
 
 
 def csr_gap_current(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: a gather in which row i also sees v[i]."""
 
     def gather(data: Any, indices: Any, indptr: Any, v: Any, y: Any, stream: Any) -> None:
-        term = of_difference(element_of(data))
+        term = of_difference(weight_in(data))
         row_products.gather((data,), indices, indptr, v, v.size, y, stream, term, seen_by=beside_own)
 
     current = numba_cuda_callable(gather, outs)
@@ -155,7 +156,7 @@ def csr_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_: Any) 
         kernel[blocks_of(tiles * width * lanes), BLOCK, stream](data, indices, indptr, B, y)
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
-    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)
+    return lambda data, *others: product(stored_weights(data.reshape(-1), outs.dtype), *others)
 
 
 @in_fixed_order
@@ -176,7 +177,7 @@ def csr_event_matvec(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         deliver(data, indices, indptr, rows, events, y, stream, permutation=permutation)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)
+    return lambda data, *others: product(stored_weights(data.reshape(-1), outs.dtype), *others)
 
 
 @in_fixed_order
@@ -204,4 +205,4 @@ def csr_event_matmat(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         kernel[grid, BLOCK, stream](*weights, indices, indptr, events, y)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, *others: product(data.reshape(-1).astype(outs.dtype), *others)
+    return lambda data, *others: product(stored_weights(data.reshape(-1), outs.dtype), *others)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
+from event_ops.kernels.numba_cuda.access import stored_weights, widened
 from event_ops.kernels.numba_cuda.event_columns import active_words, term_for
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
@@ -50,7 +51,7 @@ def make_add_tiles(transposed: bool, term: Any, dtype: Any) -> Any:
             row, column = (first + across, top + lane) if transposed else (top + across, first + lane)
             read[part] = 0
             if met != 0 and row < weights.shape[0] and column < weights.shape[1]:
-                read[part] = weights[np.uint64(row), np.uint64(column)]
+                read[part] = widened(weights[np.uint64(row), np.uint64(column)])
 
     @cuda.jit(device=True)
     def word_of(words: Any, k: Any, tile: Any) -> Any:
@@ -126,4 +127,4 @@ def dense_event_matmat(
         kernel[grid, (WARP, WARPS), stream](weights, words, events, y)
 
     product = numba_cuda_callable(launch, outs)
-    return lambda weights, events: product(weights.astype(outs.dtype), events)
+    return lambda weights, events: product(stored_weights(weights, outs.dtype), events)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.access import is_active
+from event_ops.kernels.numba_cuda.access import is_active, stored_weights, widened
 from event_ops.kernels.numba_cuda.dense_matrix_products import dense_event_matmat as dense_event_matmat
 from event_ops.kernels.numba_cuda.threads import (
     BLOCK,
@@ -78,7 +78,7 @@ def make_gather_rows(per: int, dtype: Any) -> Any:
     Its lanes go along groups of `per` events, which a lane reads at once if one of them is active.
     """
     number, real = np.dtype(dtype).type, from_dtype(dtype)
-    note_groups, read_several = make_note_active(per), make_read_several(per, number)
+    note_groups, read_several = make_note_active(per), make_read_several(per, number, widened)
     groups, room = GATHER_TILE // per, AT_ONCE * per
 
     @cuda.jit
@@ -122,7 +122,7 @@ def scatter_rows(weights: Any, events: Any, y: Any) -> None:
         total = y.dtype.type(0)
         for position in range(cuda.threadIdx.y, count[0], cuda.blockDim.y):
             i = np.uint64(first + noted[position])
-            total += weights[i, np.uint64(j)] * y.dtype.type(events[i])
+            total += widened(weights[i, np.uint64(j)]) * y.dtype.type(events[i])
         cuda.atomic.add(y, j, total)
 
 
@@ -133,7 +133,7 @@ def gather_whole_rows(weights: Any, events: Any, y: Any) -> None:
     if i < y.size:
         for j in range(cuda.laneid, events.size, WARP):
             if is_active(events[j]):
-                total += weights[i, j] * y.dtype.type(events[j])
+                total += widened(weights[i, j]) * y.dtype.type(events[j])
     total = total_of(total)  # every thread of a warp calls it
     if i < y.size and cuda.laneid == 0:
         y[i] = total
@@ -147,7 +147,7 @@ def sum_whole_columns(weights: Any, events: Any, y: Any) -> None:
         total = y.dtype.type(0)
         for i in range(events.size):
             if is_active(events[i]):
-                total += weights[i, j] * y.dtype.type(events[i])
+                total += widened(weights[i, j]) * y.dtype.type(events[i])
         y[j] = total
 
 
@@ -177,4 +177,4 @@ def dense_event_matvec(
 
     run = numba_cuda_callable(scatter if transpose else gather, outs)
     product = in_fixed_order(outs, transpose) if deterministic else run
-    return lambda weights, events: product(weights.astype(outs.dtype), events)
+    return lambda weights, events: product(stored_weights(weights, outs.dtype), events)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.kernels.numba_cuda import row_products
-from event_ops.kernels.numba_cuda.access import element_at
+from event_ops.kernels.numba_cuda.access import element_at, stored_weights, weight_at
 from event_ops.kernels.numba_cuda.deliver import deliver
 from event_ops.kernels.numba_cuda.fixed_order import ell_in_fixed_order
 from event_ops.kernels.numba_cuda.row_products import ell_row, of_event, of_number
@@ -20,15 +20,15 @@ def ell_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation; the longer rows are, the more threads share one."""
 
     def gather(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
-        gather_rows(data, indices, v, y, stream, of_number(element_at))
+        gather_rows(data, indices, v, y, stream, of_number(weight_at))
 
     def scatter(data: Any, indices: Any, v: Any, y: Any, stream: Any) -> None:
         clear(y, stream)
         per_row = np.int64(indices.shape[1])
-        row_products.scatter(data.ravel(), indices.ravel(), per_row, v, y, stream, element_at, ell_row)
+        row_products.scatter(data.ravel(), indices.ravel(), per_row, v, y, stream, weight_at, ell_row)
 
     product = adding_callable(scatter, outs) if transpose else numba_cuda_callable(gather, outs)
-    return lambda data, indices, v: product(data.astype(outs.dtype), indices, v)
+    return lambda data, indices, v: product(stored_weights(data, outs.dtype), indices, v)
 
 
 @ell_in_fixed_order("csr_event_matvec")
@@ -43,7 +43,7 @@ def ell_event_matvec(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         deliver(data, indices.ravel(), np.int64(indices.shape[1]), shape[0], events, y, stream, ell_row)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, indices, events: product(data.reshape(-1).astype(outs.dtype), indices, events)
+    return lambda data, indices, events: product(stored_weights(data.reshape(-1), outs.dtype), indices, events)
 
 
 def gather_rows(data: Any, indices: Any, x: Any, y: Any, stream: Any, term: Any) -> None:

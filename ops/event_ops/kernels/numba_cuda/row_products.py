@@ -16,6 +16,7 @@ from event_ops.kernels.numba_cuda.access import (
     launched,
     place,
     weight_in_order,
+    widened,
 )
 from event_ops.kernels.numba_cuda.by_length import (
     ahead_of,
@@ -60,7 +61,7 @@ def of_event(event_of: Any, weight_of: Any = weight_in_order) -> Any:
 
     @cuda.jit(device=True)
     def term(weights: Any, k: Any, events: Any, j: Any) -> Any:
-        event, number = event_of(events, j), weights[0].dtype.type
+        event, number = event_of(events, j), type(widened(weights[0].dtype.type(0)))
         return weight_of(weights, k) * number(event) if is_active(event) else number(0)
 
     return term

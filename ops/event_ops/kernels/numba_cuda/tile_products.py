@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, from_dtype
 
-from event_ops.kernels.numba_cuda.access import at, place
+from event_ops.kernels.numba_cuda.access import place, weight_in_order
 from event_ops.kernels.numba_cuda.by_length import make_begin, make_take_rows
 from event_ops.kernels.numba_cuda.combine import add_for
 from event_ops.kernels.numba_cuda.row_products import csr_row
@@ -88,7 +88,7 @@ def make_over_entries(width: int, lanes: int, ahead: int, use: Any, dtype: Any, 
         j, weight = index(-1), number(0)
         if low <= k < high:
             j = index(place(operands[1][np.uint64(k)], size))
-            weight = number(at(operands[0], k))
+            weight = number(weight_in_order(operands, k))
         return j, weight
 
     @cuda.jit(device=True)

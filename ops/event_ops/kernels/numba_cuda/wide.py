@@ -78,17 +78,24 @@ def several_of(columns: int, dtype: Any) -> int:
     return 1 if np.dtype(dtype).kind == "c" else math.gcd(columns, min(MOST, elements_of(dtype)))
 
 
+@cuda.jit(device=True)
+def alone(element: Any) -> Any:
+    """Return an element that is stored as the number that it is."""
+    return element
+
+
 @cache
-def make_read_several(count: int, number: Any) -> Any:
+def make_read_several(count: int, number: Any, of_stored: Any = alone) -> Any:
     """Return `f(x, i, c, aligned, values, first)`: values[first + n] = x[i, c + n] for n < count.
 
-    `aligned` is what `is_aligned` says of x, whose rows are multiples of `count` long, as c is.
+    `aligned` is what `is_aligned` says of x, whose rows are multiples of `count` long, as c is. `of_stored`
+    makes the number of an element as it is stored.
     """
     if count == 1:
 
         @cuda.jit(device=True)
         def read_one(x: Any, i: Any, c: Any, aligned: Any, values: Any, first: Any) -> None:
-            values[first] = number(x[i, c])
+            values[first] = number(of_stored(x[i, c]))
 
         return read_one
 
@@ -97,11 +104,11 @@ def make_read_several(count: int, number: Any) -> Any:
         if aligned:
             n = first
             for element in wide_load(x, i * np.uint64(x.shape[1]) + c, count):
-                values[n] = number(element)
+                values[n] = number(of_stored(element))
                 n += 1
         else:
             for n in range(count):
-                values[first + n] = number(x[i, c + np.uint64(n)])
+                values[first + n] = number(of_stored(x[i, c + np.uint64(n)]))
 
     return read_several
 
