@@ -101,7 +101,9 @@ def test_traffic_of_other_layouts():
 
 
 @pytest.mark.parametrize("turning", [False, True])
-@pytest.mark.parametrize("name", ["lif_step", "csr_event_deliver", "read_slot", "csr_event_matvec"])
+@pytest.mark.parametrize(
+    "name", ["lif_step", "csr_event_deliver", "read_slot", "csr_event_matvec", "normal_input"]
+)
 def test_steps_of_a_loop_do_what_so_many_calls_do(name: str, turning: bool):
     """So does who comes next, from the same state, in the same memory."""
     problem = problem_of(name)
@@ -113,6 +115,8 @@ def test_steps_of_a_loop_do_what_so_many_calls_do(name: str, turning: bool):
     for t in range(3):
         if problem.varying is not None:
             args[problem.varying] = np.roll(problem.bank[t], -t * steps.TURN if turning else 0)
+        if problem.counted is not None:
+            args[problem.counted] = problem.args[problem.counted] + np.int32(t)
         outs = jax.tree.leaves(function(*args))
         for position, out in problem.carried.items():
             args[position] = outs[out]

@@ -25,6 +25,7 @@ EVENT_BANK: Final = 16  # how many different event vectors a loop over steps goe
 # A prime, whose multiples modulo the number of neurons come to all of them.
 TURN: Final = 7919  # neurons by which `turning` events move on in each step
 EVENTS: Final = ("events", "spikes", "spikes_pre", "spikes_post", "words")
+COUNTED: Final = "step"  # the argument whose number a loop counts
 LARGE: Final = 1 << 18  # bytes of events; copying them takes longer than the call that the loop saves
 # State starts anew after so many steps, before what decays gets denormal, which some code is slow with.
 LIFETIME: Final = 1000
@@ -34,7 +35,8 @@ LIFETIME: Final = 1000
 class Problem:
     """Hold one case of one operator, with its arrays in NumPy.
 
-    `varying` is the position of the events that differ from step to step, `carried` that of state. Where
+    `varying` is the position of the events that differ from step to step, `carried` that of state, `counted`
+    that of the number of the step: were it the same, XLA would draw random numbers once, before the loop. Where
     events are `turning`, those of the bank move on by some neurons in each step: so all neurons have a turn,
     as in a simulation, and not only few, whose synapses would stay in a cache. State starts anew after
     `lifetime` steps. All who are timed use one `memory` for it, in turns: the place of large arrays decides
@@ -47,6 +49,7 @@ class Problem:
     kwargs: Mapping[str, Any]
     varying: int | None
     carried: Mapping[int, int]
+    counted: int | None = None
     turning: bool = False
     lifetime: int = LIFETIME
     memory: dict[Any, Any] = field(default_factory=dict, compare=False)
@@ -105,13 +108,18 @@ def make_problem(operator: Operator, case: Case) -> Problem:
     place = event_place(operator, args)
     carried = operator.bench.carried
     varying = place if place is not None and (args[place].nbytes <= LARGE or carried) else None
-    return Problem(operator, case, args, kwargs, varying, carried)
+    return Problem(operator, case, args, kwargs, varying, carried, _place(operator, args, (COUNTED,)))
 
 
 def event_place(operator: Operator, args: tuple[Any, ...]) -> int | None:
     """Return the position of the events among the arguments, if there are any."""
+    return _place(operator, args, EVENTS)
+
+
+def _place(operator: Operator, args: tuple[Any, ...], searched: tuple[str, ...]) -> int | None:
+    """Return the position of the first argument that has one of these names, if there is any."""
     names = list(inspect.signature(operator.function).parameters)[: len(args)]
-    return next((i for i, name in enumerate(names) if name in EVENTS), None)
+    return next((i for i, name in enumerate(names) if name in searched), None)
 
 
 def steps_of(problem: Problem, function: Callable[..., Any]) -> Steps:
@@ -165,10 +173,12 @@ def _looped(problem: Problem, function: Callable[..., Any]) -> Steps:
 
 def loop_of(problem: Problem, function: Callable[..., Any]) -> Any:
     """Return `(state, fixed, bank, first, steps) -> state` under jit, which donates the state of `start`."""
-    carried, varying = problem.carried, problem.varying
+    carried, varying, counted = problem.carried, problem.varying, problem.counted
 
     def step(fixed: Any, bank: Any, t: Any, state: Any) -> Any:
         args = [state[0].get(i, x) for i, x in enumerate(fixed)]
+        if counted is not None:
+            args[counted] += t.astype(args[counted].dtype)
         if varying is not None:
             args[varying] = _events(problem, bank, t)
         outs = jax.tree.leaves(function(*args))
