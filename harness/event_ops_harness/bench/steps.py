@@ -36,9 +36,9 @@ class Problem:
     """Hold one case of one operator, with its arrays in NumPy.
 
     `varying` is the position of the events that differ from step to step, `carried` that of state, `counted`
-    that of the number of the step: were it the same, XLA would draw random numbers once, before the loop. Where
-    events are `turning`, those of the bank move on by some neurons in each step: so all neurons have a turn,
-    as in a simulation, and not only few, whose synapses would stay in a cache. State starts anew after
+    that of the number of the step: were it the same, XLA would draw random numbers once, before the loop.
+    Where events are `turning`, those of the bank move on by some neurons in each step: so all neurons have a
+    turn, as in a simulation, and not only few, whose synapses would stay in a cache. State starts anew after
     `lifetime` steps. All who are timed use one `memory` for it, in turns: the place of large arrays decides
     about a tenth of the time of random accesses.
     """
