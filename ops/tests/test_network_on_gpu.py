@@ -214,6 +214,15 @@ def test_given_inputs_are_those_of_the_cpu(launch, monkeypatch):
     assert found[1].num_spikes > size
 
 
+def test_an_infinite_weight_adds_nothing_without_a_spike():
+    spikes = SpikeInput("jump", [2, 9], [3, 4], weight=np.inf)
+    pulse = PoissonInput("I_syn", weight=np.inf, mean=0.7, start=7, stop=8)
+    network = Network(population(40), inputs=[spikes, pulse])
+    state, _ = assert_as_on_cpu(network, network.state(START), 4)
+    assert_same(state, network.run(network.state(START), 4, backend="reference")[0])
+    assert np.isfinite(state.neurons["V_m"]).sum() == 39  # all but the one with a spike
+
+
 def test_a_batch_goes_through_the_kernel_one_after_the_other():
     network = one_population(280, "jump", 1)
     states = [network.state(START | {"V_m": x}) for x in (0.0, 2.0)]

@@ -14,18 +14,15 @@ from event_ops.network.plan import Plan
 _DELIVER: Final = """\
 for page in range(0, rows * words, 4 * THREADS):
     word, age, mine = page + 4 * thread, offset, 0
-    bits0, bits1, bits2, bits3 = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+    bits = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
     if word < rows * words:
-        bits0, bits1, bits2, bits3 = wide_load(fired, row * words + word, 4)
-        mine = cuda.popc(bits0) + cuda.popc(bits1) + cuda.popc(bits2) + cuda.popc(bits3)
+        bits = wide_load(fired, row * words + word, 4)
+        mine = count_bits(bits)
     while word >= words:
         word, age = word - words, age + 1
     before, total = sum_before(np.int32(mine), of_warp)
     for window in range(0, total, THREADS):
-        place = note_bits(bits0, WARP * word, age, before - window, noted, ages_of)
-        place = note_bits(bits1, WARP * (word + 1), age, place, noted, ages_of)
-        place = note_bits(bits2, WARP * (word + 2), age, place, noted, ages_of)
-        place = note_bits(bits3, WARP * (word + 3), age, place, noted, ages_of)
+        note_words(bits, word, age, before - window, noted, ages_of)
         cuda.syncthreads()
         number = min(total - window, THREADS)
         place = found + window + thread

@@ -12,7 +12,7 @@ from numba import cuda
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from event_ops.kernels.numba_cuda.access import bounded, is_inside, upper_bound
+from event_ops.kernels.numba_cuda.access import at, bounded, is_inside, upper_bound
 from event_ops.kernels.numba_cuda.packed_entries import column_in
 from event_ops.kernels.numba_cuda.threads import WARP
 
@@ -65,15 +65,24 @@ def wait_for_all(arrived: Any, target: Any) -> None:
 
 
 @cuda.jit(device=True)
-def note_bits(bits: Any, neuron: Any, time: Any, place: Any, noted: Any, times: Any) -> Any:
-    """Note the neurons of a word of bits from `place` on, as far as it is one; return the place behind."""
-    while bits != 0:
-        if is_inside(place, noted.size):
-            noted[np.uint64(place)] = neuron + cuda.ffs(bits) - 1
-            times[np.uint64(place)] = time
-        place += 1
-        bits &= bits - np.uint32(1)
-    return place
+def count_bits(words: Any) -> Any:
+    """Return the number of bits that are set in four words."""
+    a, b, c, d = words
+    return cuda.popc(a) + cuda.popc(b) + cuda.popc(c) + cuda.popc(d)
+
+
+@cuda.jit(device=True)
+def note_words(words: Any, word: Any, time: Any, place: Any, noted: Any, times: Any) -> None:
+    """Note the neurons of four words, the first of which is number `word`, from `place` on."""
+    for bits in words:
+        first = WARP * word
+        while bits != 0:
+            if is_inside(place, noted.size):
+                noted[np.uint64(place)] = first + cuda.ffs(bits) - 1
+                times[np.uint64(place)] = time
+            place += 1
+            bits &= bits - np.uint32(1)
+        word += 1
 
 
 @cuda.jit(device=True)
@@ -114,12 +123,21 @@ def value_at(values: Any, every: Any, step: Any, i: Any) -> Any:
 
 
 @cuda.jit(device=True)
-def number_at(ids: Any, spans: Any, step: Any, i: Any) -> Any:
-    """Return how many spikes are given for neuron i in a step of the run; 0 behind the last."""
+def amount_of(weights: Any, i: Any, number: Any) -> Any:
+    """Return the weight of neuron i times a number of spikes."""
+    weight = at(weights, i)
+    return weight * type(weight)(number)
+
+
+@cuda.jit(device=True)
+def train_at(weights: Any, ids: Any, spans: Any, step: Any, i: Any) -> Any:
+    """Return the amount of the spikes given for neuron i in a step of the run; 0 behind the last."""
     if not is_inside(step, spans.size - 1):
-        return 0
+        return weights.dtype.type(0)
     neuron, low, high = np.int64(i), spans[np.uint64(step)], spans[np.uint64(step + 1)]
-    return upper_bound(ids, neuron, low, high) - upper_bound(ids, neuron - 1, low, high)
+    number = upper_bound(ids, neuron, low, high) - upper_bound(ids, neuron - 1, low, high)
+    # An infinite weight times no spike would be NaN.
+    return amount_of(weights, i, number) if number > 0 else weights.dtype.type(0)
 
 
 @cuda.jit(device=True)

@@ -23,7 +23,8 @@ from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    "add_at", "arrive", "delay_of", "extent", "id_of", "note_bits", "number_at", "value_at", "wait_for_all",
+    "add_at", "amount_of", "arrive", "count_bits", "delay_of", "extent", "id_of", "note_words", "train_at",
+    "value_at", "wait_for_all",
 )  # fmt: skip
 
 _RUN: Final = """\

@@ -50,19 +50,16 @@ if hasP and first_step < last_step:
     {step}"""
 
 
-_POISSON: Final = "known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), key{m}[0])"
-# The expression of an input, by its kind.
-_DRAWN: Final = {
+_POISSON: Final = (
+    "amount_of(weight{m}, i, known_poisson(which{m}[i], tables{m}, i, np.uint32({time}), key{m}[0]))"
+)
+# The amount that an input adds, by its kind: 0 where there is nothing, whatever the weight.
+_AMOUNTS: Final = {
     "poisson": _POISSON,
-    "pulse": f"({_POISSON} if window{{m}}[0] <= {{time}} < window{{m}}[1] else np.uint32(0))",
+    "pulse": f"({_POISSON} if window{{m}}[0] <= {{time}} < window{{m}}[1] else weight{{m}}.dtype.type(0))",
     "values": "value_at(values{m}, hold{m}[0], {time} - start, i)",
-    "spikes": "number_at(train{m}, spans{m}, {time} - start, i)",
+    "spikes": "train_at(weight{m}, train{m}, spans{m}, {time} - start, i)",
 }
-
-
-def _weighted(m: int, kind: str, number: str) -> str:
-    """Return the expression of the amount that an input adds, from the one of its number."""
-    return number if kind == "values" else f"at(weight{m}, i) * weight{m}.dtype.type({number})"
 
 
 class Lines:
@@ -127,14 +124,14 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         is_state = plan.is_state(sums)
         y = f"x{p}_{part.states.index(sums.receptor)}" if is_state else f"sums{j}"
         time = "time - 1" if is_state else "time"
-        drawn = {m: _DRAWN[kind].format(m=m, time="{0}") for m, kind in sums.inputs}
-        added = [f"{y} += {_weighted(m, kind, drawn[m].format(time))}" for m, kind in sums.inputs]
+        amounts = {m: _AMOUNTS[kind].format(m=m, time="{0}") for m, kind in sums.inputs}
+        added = [f"{y} += {x.format(time)}" for x in amounts.values()]
         place = f"pulled{j}[thread]" if how.pulled else f"ring{j}[np.uint64(now), i]"
         if how.resident:
-            added = [f"{y} += {_weighted(m, kind, f'drawn{m}')}" for m, kind in sums.inputs]
+            added = [f"{y} += amount{m}" for m in amounts]
             meanwhile += [
-                f"drawn{m} = {x.format('last_step - 1' if is_state else 'last_step')}"
-                for m, x in drawn.items()
+                f"amount{m} = {x.format('last_step - 1' if is_state else 'last_step')}"
+                for m, x in amounts.items()
             ]
         if sums.projections:
             got = f"got{j}" if how.resident else place
@@ -161,7 +158,12 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         "ownP, iP = hasP and own < sizeP, np.uint64(max(min(own, sizeP - 1), 0))",
         "i = iP",
         *load,
-        *(f"drawn{m} = np.float32(0)" for x in plan.sums if x.population == p for m, _ in x.inputs),
+        *(
+            f"amount{m} = state{p}_0.dtype.type(0)"
+            for x in plan.sums
+            if x.population == p
+            for m, _ in x.inputs
+        ),
         *(
             f"got{j} = {f'pulled{j}[thread]' if how.pulled else f'ring{j}[0, 0]'}"
             for j, x in enumerate(plan.sums)

@@ -29,17 +29,14 @@ BEGIN: Final = (
 _PULL: Final = """\
 for page in range(0, rows * words, 4 * WARP):
     word, mine = page + 4 * lane, 0
-    bits0, bits1, bits2, bits3 = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+    bits = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
     if word < rows * words:
-        bits0, bits1, bits2, bits3 = wide_load(fired, row * words + word, 4)
-        mine = cuda.popc(bits0) + cuda.popc(bits1) + cuda.popc(bits2) + cuda.popc(bits3)
+        bits = wide_load(fired, row * words + word, 4)
+        mine = count_bits(bits)
     up_to = sum_up_to(mine)
     total = cuda.shfl_sync(np.uint32(FULL), up_to, WARP - 1)
     for window in range(0, total, WARP):
-        place = note_bits(bits0, WARP * word, offset, up_to - mine - window, own_noted, own_ages)
-        place = note_bits(bits1, WARP * (word + 1), offset, place, own_noted, own_ages)
-        place = note_bits(bits2, WARP * (word + 2), offset, place, own_noted, own_ages)
-        place = note_bits(bits3, WARP * (word + 3), offset, place, own_noted, own_ages)
+        note_words(bits, word, offset, up_to - mine - window, own_noted, own_ages)
         cuda.syncwarp()
         number = min(total - window, WARP)
         place = found + window + lane
