@@ -107,6 +107,21 @@ def test_traced_spikes_are_sorted_and_those_of_nobody_left_out():
     assert empty.num_spikes == 0
 
 
+@pytest.mark.parametrize("dtype", ["uint32", "int64"])
+def test_traced_spikes_beyond_int32_are_those_of_no_step_and_nobody(dtype):
+    def spikes_of(times, ids):
+        network = Network(
+            Population(3, parrot), inputs=[SpikeInput("spikes", times, ids)], record=Record(spikes=9)
+        )
+        return network.run(network.state({"arrived": np.zeros(3, np.float32)}), 6)[1]
+
+    far = 2**32 - 1 if dtype == "uint32" else 2**32 + 1
+    with jax.enable_x64(dtype == "int64"):
+        times, ids = (jnp.array(x, dtype) for x in ([far, 2, 2, 3], [0, 1, far, 2]))
+        recording = jax.jit(spikes_of)(times, ids)
+    np.testing.assert_array_equal(recording.spikes[0], [2, 3])
+
+
 @pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
 def test_a_window_behind_all_steps_adds_nothing(backend):
     windows = [(1 << 31, None), (1 << 40, 1 << 41), (2, 2), (-5, -3)]

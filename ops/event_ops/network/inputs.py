@@ -197,7 +197,8 @@ class SpikeInput:
     Raises:
         TypeError: times or ids are no integers.
         ValueError: they are no two lists of one length; or, where their values are known, below 0, or an id
-            is not below the size of the population. In traced functions such spikes are left out.
+            is not below the size of the population, or more than int32 holds. In traced functions such
+            spikes are left out.
     """
 
     receptor: str
@@ -253,7 +254,9 @@ def _integers(name: str, x: jax.Array) -> jax.Array:
             f"{name} is or contains {x.min() if x.min() < 0 else x.max()}; expected them in [0, {_LAST}); "
             "recording.spikes has no padding"
         )
-    return x.astype(jnp.int32)
+    # Of more bits than int32 has, traced ones would come round to other steps and neurons.
+    low = 0 if x.dtype.kind == "u" else -1
+    return (jnp.clip(x, low, _LAST) if x.dtype.itemsize >= 4 else x).astype(jnp.int32)
 
 
 def _passed_on(arrived: Any, *, spikes: Any) -> Any:
