@@ -3,10 +3,9 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 from event_ops.catalog.scatter_add.op import kernel as neighbour
@@ -44,9 +43,7 @@ def export(root):
 def python(root, *arguments):
     """Run Python with the copied operators in front of the installed ones."""
     path = os.pathsep.join([str(root / "ops"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    command = [sys.executable, "-m", *arguments]
-    options = {"cwd": root, "env": os.environ | {"PYTHONPATH": path}, "timeout": 300}
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    return child_python.run("-m", *arguments, cwd=root, new=True, PYTHONPATH=path)
 
 
 def run_tests(root, tests, expression):

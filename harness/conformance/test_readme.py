@@ -1,9 +1,8 @@
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 from event_ops.discover import operators
@@ -24,10 +23,7 @@ PROGRAMS = programs(README)
 def run(program, folder, *flags):
     path = folder / "program.py"
     path.write_text(program)
-    command = [sys.executable, "-W", "error", *flags, str(path)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return child_python.output("-W", "error", *flags, path, cwd=folder, new=True)
 
 
 def test_the_program_prints_its_result_in_at_most_twelve_lines(tmp_path):
@@ -108,9 +104,7 @@ def test_the_kernel_of_the_readme_of_ptx_on_cpu_prints_what_is_below_it(tmp_path
 def test_the_tables_of_operators_are_current(tmp_path):
     files = [README, ROOT / "ops/README.md"]
     copies = [Path(shutil.copy(file, tmp_path / str(i))) for i, file in enumerate(files)]
-    command = [sys.executable, "-m", "event_ops_harness.table", "--write", *map(str, copies)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    child_python.output("-m", "event_ops_harness.table", "--write", *copies)
     for file, copy in zip(files, copies, strict=True):
         assert copy.read_text() == file.read_text(), "out of date: run `nox -s table`"
         assert not [operator.name for operator in operators() if f"`{operator.name}`" not in file.read_text()]

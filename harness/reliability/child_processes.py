@@ -1,15 +1,16 @@
 """Programs beside this file, each in a process of its own: a crash or a hang there is a failure here."""
 
-import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import child_python
 import pytest
 
 _HERE: Final = Path(__file__).parent
+# Programs that test what is imported, and in which order, and what one process keeps for the next.
+NEW: Final = {"kept_programs.py", "other_libraries.py", "without_network.py"}
 _NO_LAYER: Final = "No threading layer could be loaded"
 
 
@@ -27,13 +28,11 @@ class Ended:
 
 def run(program: str, *arguments: object, limit: float, **env: str) -> Ended:
     """What came of `program`; a process that has not ended after `limit` seconds fails the test."""
-    command = [sys.executable, "-X", "faulthandler", str(_HERE / program), *map(str, arguments)]
     try:
-        done = subprocess.run(
-            command, env={**os.environ, **env}, timeout=limit, capture_output=True, text=True, check=False
-        )
+        done = child_python.run(_HERE / program, *arguments, timeout=limit, new=program in NEW, **env)
     except subprocess.TimeoutExpired as hung:
-        pytest.fail(f"{' '.join(command[3:])} did not end within {limit} s\n{hung.stdout}\n{hung.stderr}")
+        words = " ".join([program, *map(str, arguments)])
+        pytest.fail(f"{words} did not end within {limit} s\n{hung.stdout}\n{hung.stderr}")
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

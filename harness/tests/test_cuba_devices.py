@@ -1,26 +1,22 @@
 """Balanced networks have the same spikes on one device, on several, and in several processes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import child_python
 import pytest
 
 from event_ops_harness.networks.shared import processes
 
 ON_DEVICES = Path(__file__).with_name("cuba_on_devices.py")
-ENVIRONMENT = os.environ | {"JAX_PLATFORMS": "cpu"}
 
 
 def python(*words: object) -> str:
-    command = [sys.executable, *map(str, words)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return child_python.output(*words, JAX_PLATFORMS="cpu")
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,6 @@
 """The command line of the microcircuit: tables, figure, files; bad input is one line and exit code 2."""
 
-import os
-import subprocess
-import sys
-
+import child_python
 import numpy as np
 import pytest
 
@@ -70,10 +67,8 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, op
 def spikes_of(path, *options):
     """Times and ids that a program of its own finds."""
     words = ("--npz-out", path, "--output", path.with_suffix(".png"), *options)
-    command = [sys.executable, "-m", "event_ops_harness.networks.microcircuit", *TINY, *map(str, words)]
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    program = ("-m", "event_ops_harness.networks.microcircuit", *TINY)
+    child_python.output(*program, *words, JAX_PLATFORMS="cpu")
     with np.load(path) as found:
         return np.stack([found["times"], found["ids"]])
 

@@ -1,9 +1,8 @@
 """How many threads XLA is given beside the one that runs a program."""
 
 import os
-import subprocess
-import sys
 
+import child_python
 import pytest
 
 from event_ops_harness.networks.shared.processes import leave_a_processor, let_threads_finish
@@ -28,5 +27,4 @@ def test_what_the_user_says_is_kept(monkeypatch):
 def test_threads_that_wake_up_do_not_interrupt_others():
     module = let_threads_finish.__module__
     code = f"import os, {module} as m; m.let_threads_finish(); print(os.sched_getscheduler(0))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == os.SCHED_BATCH
+    assert int(child_python.output("-c", code)) == os.SCHED_BATCH

@@ -1,10 +1,9 @@
 """BrainEvent's primitives on operators of the catalog give what they give on BrainEvent's own backends."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -182,11 +181,10 @@ def test_a_program_is_run_so(tmp_path):
     program.write_text(
         "import sys, brainevent\nprint(sys.argv[1:], brainevent.binary_csrmv_p.defaults['cpu'], __name__)\n"
     )
-    command = [sys.executable, "-m", "event_ops.brainevent", str(program), "a", "b"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.split("\n")[0] == "['a', 'b'] event_ops __main__", done.stderr
+    printed = child_python.output("-m", "event_ops.brainevent", program, "a", "b")
+    assert printed.split("\n")[0] == "['a', 'b'] event_ops __main__"
 
 
 def test_nothing_but_this_module_loads_brainevent():
     code = "import sys, event_ops; sys.exit('brainevent' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    child_python.output("-c", code, new=True)

@@ -1,10 +1,9 @@
 """BrainEvent's own tests, which are in its wheel, pass with the catalog as the default of its primitives."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 be = pytest.importorskip("brainevent", reason="brainevent is not installed, which needs Python 3.12")
@@ -49,12 +48,6 @@ def test_brainevents_own_tests_pass(file, tmp_path):
     chosen = " and ".join(f"not {word}" for word in (*OTHERS, *LEFT_OUT))
     options = ("-q", "-p", "brainevent_installed", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short")
     path = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-k", chosen, str(FOLDER / file)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    words = ("-m", "pytest", *options, "-k", chosen, FOLDER / file)
+    done = child_python.run(*words, cwd=tmp_path, new=True, timeout=3600, PYTHONPATH=path)
     assert done.returncode == 0, done.stdout[-5000:]

@@ -2,9 +2,8 @@
 
 import importlib
 import json
-import subprocess
-import sys
 
+import child_python
 import numpy as np
 import pytest
 
@@ -62,10 +61,10 @@ def test_every_operator_exported_here_is_called_elsewhere(tmp_path, monkeypatch)
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path / "kernels"))
-    subprocess.run([sys.executable, "-c", EXPORT, str(programs)], check=True)
-    called = subprocess.run([sys.executable, "-c", CALL, str(programs)], check=True, capture_output=True)
+    child_python.output("-c", EXPORT, programs, new=True, timeout=1800)
+    called = child_python.output("-c", CALL, programs, new=True, timeout=1800)
     names = [operator.name for operator in operators()]
-    assert json.loads(called.stdout) == {"same": names, "compiled": False}
+    assert json.loads(called) == {"same": names, "compiled": False}
 
 
 def kernels_of(name):

@@ -1,9 +1,8 @@
 """Every operator's kernel is read from disk in a second process: none refers to what only its process has."""
 
 import json
-import subprocess
-import sys
 
+import child_python
 import pytest
 
 from event_ops.discover import operators
@@ -36,10 +35,7 @@ print(json.dumps(sorted(compiled)))
 def test_a_second_process_compiles_no_operator(tmp_path, monkeypatch):
     pytest.importorskip("numba", reason="Numba is not installed")
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
-    first, second = (
-        json.loads(subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True).stdout)
-        for _ in range(2)
-    )
+    first, second = (json.loads(child_python.output("-c", PROGRAM, new=True, timeout=1800)) for _ in range(2))
     names = [operator.name for operator in operators()]
     names.remove("dense_event_matvec")  # a vector is a matrix of one column, whose kernel is compiled already
     assert first == names

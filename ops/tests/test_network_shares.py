@@ -1,10 +1,8 @@
 """`Network.run` in shares: the bits of one thread, also where shares outnumber threads, or only one comes."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import jax
 import jax.numpy as jnp
 import network_in_shares
@@ -114,12 +112,8 @@ def test_rows_are_added_to_a_range_in_whatever_order_their_entries_are(kind):
     [(5, ("2", "3", "5")), pytest.param(1, ("3",), marks=pytest.mark.slow)],
 )
 def test_a_run_has_the_same_bits_in_however_many_shares(threads, counts):
-    program = str(Path(__file__).with_name("network_in_shares.py"))
-    env = {**os.environ, "NUMBA_NUM_THREADS": str(threads)}
-    ran = subprocess.run(
-        [sys.executable, program, *counts], capture_output=True, text=True, check=False, timeout=300, env=env
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
+    program = Path(__file__).with_name("network_in_shares.py")
+    child_python.output(program, *counts, NUMBA_NUM_THREADS=str(threads))
 
 
 def test_small_networks_have_one_share():

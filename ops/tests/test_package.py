@@ -2,10 +2,10 @@
 
 import importlib
 import pkgutil
-import subprocess
 import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 import event_ops
@@ -63,8 +63,7 @@ def test_import_loads_no_toolchain_and_no_case():
         "event_ops.discover.operators(); 'discover' in dir(event_ops) or 1 / 0; "
         "print(sorted({'numba', 'llvmlite', 'warp', 'scipy.sparse'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert child_python.output("-c", code, new=True).strip() == "[]"
 
 
 def test_no_part_of_a_kernel_is_a_parallel_function_of_its_own():

@@ -1,8 +1,6 @@
 """`plasticity.on_pre` and `on_post`: a rule of one synapse is what a loop over the synapses would do."""
 
-import subprocess
-import sys
-
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -235,9 +233,7 @@ print(x[0], y[0], len(compiled))
 def test_a_rule_is_compiled_once_for_all_processes_and_whatever_its_names_are(tmp_path, monkeypatch):
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", str(tmp_path))
     for factor, printed in (("2.0", "3.0 3.0 1"), ("2.0", "3.0 3.0 0"), ("3.0", "4.0 4.0 1")):
-        command = [sys.executable, "-c", PROGRAM.replace("FACTOR", factor)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.stdout.strip() == printed, done.stderr
+        assert child_python.output("-c", PROGRAM.replace("FACTOR", factor), new=True).strip() == printed
 
 
 @pytest.mark.parametrize("size", [8, pytest.param(1_100_000, marks=pytest.mark.slow)])

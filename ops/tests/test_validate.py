@@ -1,10 +1,8 @@
 """In the validate mode operators name what breaks their contract, at the call or when a program runs."""
 
 import inspect
-import os
-import subprocess
-import sys
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -229,11 +227,8 @@ def test_sizes_that_are_none_are_refused_always(shape):
 @pytest.mark.parametrize(("value", "expected"), [("0", "False False"), ("1", "True True")])
 def test_the_environment_decides(value, expected):
     code = "from event_ops.checks import values as v; print(v.is_on(), v.debug.is_on())"
-    environment = {**os.environ, "EVENT_OPS_VALIDATE": value, "FFI_BRIDGE_DEBUG": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout.strip() == expected
+    printed = child_python.output("-c", code, EVENT_OPS_VALIDATE=value, FFI_BRIDGE_DEBUG="0")
+    assert printed.strip() == expected
 
 
 def test_a_program_in_the_mode_is_not_exported():

@@ -1,7 +1,6 @@
 """Run kernels in a process of their own: given as source, which counts how often it compiles, or exported."""
 
-import subprocess
-import sys
+import child_python
 
 PROGRAM = """
 import sys
@@ -34,8 +33,7 @@ print("compiled", len(compiled), file=sys.stderr)
 
 def run(*kernels, batched=""):
     """Return what a process prints, and how often it compiled."""
-    command = [sys.executable, "-c", PROGRAM, batched, *kernels]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = child_python.run("-c", PROGRAM, batched, *kernels, new=True)
     assert done.returncode == 0, done.stderr
     return done.stdout, int(done.stderr.split()[-1])
 
@@ -54,5 +52,4 @@ print(program.call(jnp.arange(4.0)))
 
 def call_exported(path, then=""):
     """Read the program at `path`, call it, go on with `then`, and return the process."""
-    command = [sys.executable, "-c", EXPORTED + then, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return child_python.run("-c", EXPORTED + then, path)

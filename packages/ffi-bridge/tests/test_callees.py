@@ -1,9 +1,6 @@
 """A kernel computes with what its callees read when it is wrapped, whenever they were compiled before."""
 
-import os
-import subprocess
-import sys
-
+import child_python
 import jax
 import jax.numpy as jnp
 import numba
@@ -182,9 +179,7 @@ def test_later_processes_find_nothing_outdated(cache, tmp_path):
     kept = {"FFI_BRIDGE_CACHE_DIR": str(tmp_path / "kept"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
 
     def printed(*values):
-        command = [sys.executable, str(tmp_path / "program.py"), *values]
-        done = subprocess.run(command, env=os.environ | kept, capture_output=True, text=True, check=True)
-        return done.stdout.split()
+        return child_python.output(tmp_path / "program.py", *values, new=True, **kept).split()
 
     assert printed("2", "50") == ["2.0", "50.0"]
     assert printed("50", "2") == ["50.0", "2.0"]

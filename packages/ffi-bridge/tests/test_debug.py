@@ -1,11 +1,9 @@
 """In the debug mode a kernel that writes beside its outputs, or leaves some unwritten, is found."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 from ffi_bridge import debug
@@ -18,12 +16,8 @@ PROGRAM = Path(__file__).with_name("in_debug_mode.py")
 @pytest.fixture(scope="module")
 def found():
     pytest.importorskip("warp", reason="Warp is not installed")
-    environment = {**os.environ, "FFI_BRIDGE_DEBUG": "1", "NUMBA_NUM_THREADS": "4"}
-    done = subprocess.run(
-        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    printed = child_python.output(PROGRAM, FFI_BRIDGE_DEBUG="1", NUMBA_NUM_THREADS="4")
+    return json.loads(printed.splitlines()[-1])
 
 
 @pytest.mark.parametrize("name", ["behind", "in_threads", "behind of a batch", "in_threads of a batch"])

@@ -1,10 +1,8 @@
 """Derivatives are kept on disk, made by several threads at once, and called without Python."""
 
-import os
-import subprocess
-import sys
 import textwrap
 
+import child_python
 import pytest
 from derivatives import needs_enzyme
 from test_numba_threads import run
@@ -26,13 +24,7 @@ print(jax.grad(loss)(x), jax.jvp(f, (x,), (x,))[1], np.diag(jax.hessian(loss)(x)
 
 
 def call(folder, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | {"FFI_BRIDGE_CACHE_DIR": str(folder)} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = child_python.run("-c", PROGRAM, new=True, FFI_BRIDGE_CACHE_DIR=str(folder), **environment)
     return done.stdout, done.stderr
 
 

@@ -2,10 +2,9 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 from derivatives import needs_enzyme
 
@@ -14,16 +13,9 @@ pytestmark = needs_enzyme
 
 def passed(file, mark, **environment):
     """Run the tests of a file in a process with an environment of its own; return how many passed."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", mark]
-    done = subprocess.run(
-        [*command, str(Path(__file__).with_name(file))],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return int(re.search(r"(\d+) passed", done.stdout)[1])
+    words = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", mark)
+    printed = child_python.output(*words, Path(__file__).with_name(file), timeout=600, **environment)
+    return int(re.search(r"(\d+) passed", printed)[1])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 import math
 import operator
-import os
-import subprocess
-import sys
 import types
 from collections import namedtuple
 
+import child_python
 import numba
 import numpy as np
 import pytest
@@ -202,16 +200,7 @@ def test_equal_in_every_process():
         "print(fingerprint(k))"
     )
     # exec'd source has no file, as in a notebook
-    runs = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("1", "2")
-    }
+    runs = {child_python.output("-c", program, new=True, PYTHONHASHSEED=seed) for seed in ("1", "2")}
     assert len(runs) == 1
 
 

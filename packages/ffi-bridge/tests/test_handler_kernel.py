@@ -1,9 +1,8 @@
 """A handler that somebody wrote in C++ is a kernel like any other, once its address is given."""
 
 import ctypes
-import subprocess
-import sys
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -126,8 +125,7 @@ print(*targets())
 
 @pytest.mark.slow
 def test_a_handler_has_the_same_name_in_every_process(built, scale):
-    command = [sys.executable, "-c", NAMES, built._name]
-    (there,) = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    (there,) = child_python.output("-c", NAMES, built._name).split()
     scale(jnp.ones(2), factor=np.float32(2))
     assert there in targets()
     assert there.startswith("Scale.handler.")

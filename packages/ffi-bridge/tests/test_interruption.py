@@ -1,9 +1,8 @@
 """Signals end loops of kernels, on the thread that they arrive in, as their handlers in Python say."""
 
-import subprocess
-import sys
 import textwrap
 
+import child_python
 import pytest
 
 pytest.importorskip("numba", reason="Numba is not installed")
@@ -31,10 +30,7 @@ AT_ONCE = "interruption.PATIENCE = 0"
 
 
 def child(*parts):
-    program = "\n".join(map(textwrap.dedent, parts))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return child_python.output("-c", "\n".join(map(textwrap.dedent, parts))).splitlines()
 
 
 def test_a_signal_ends_a_loop_of_kernels_if_its_handler_raises():

@@ -1,11 +1,10 @@
 """XLACustomKernel: calls, structures of outs, static arguments, and errors that say what to do."""
 
 import re
-import subprocess
-import sys
 import threading
 from typing import Any
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -250,7 +249,4 @@ def test_importing_the_class_loads_no_toolchain() -> None:
     code = (
         "import sys, ffi_bridge; print({'numba', 'llvmlite', 'warp', 'ffi_bridge.emulated'} & {*sys.modules})"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert done.stdout.strip() == "set()"
+    assert child_python.output("-c", code, new=True).strip() == "set()"

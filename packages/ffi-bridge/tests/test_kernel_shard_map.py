@@ -2,11 +2,10 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import child_python
 import pytest
 
 CASES = [Path(__file__).parent / name for name in ("on_8_devices.py", "batches_on_8_devices.py")]
@@ -18,15 +17,8 @@ CASES = [Path(__file__).parent / name for name in ("on_8_devices.py", "batches_o
 )
 def test_on_8_devices(mark: str, record_property: Callable[[str, object], None]) -> None:
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, *map(str, CASES)]
-    done = subprocess.run(
-        command,
-        env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed, done.stdout
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, *CASES)
+    printed = child_python.output(*words, timeout=600, XLA_FLAGS=flags, JAX_PLATFORMS="cpu")
+    passed = re.search(r"(\d+) passed", printed)
+    assert passed, printed
     record_property("tried", int(passed[1]))

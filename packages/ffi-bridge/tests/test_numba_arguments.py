@@ -2,9 +2,9 @@
 
 import enum
 import inspect
-import subprocess
 import sys
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numba
@@ -235,8 +235,8 @@ def test_another_process_finds_the_code_of_a_constant(tmp_path, monkeypatch):
 
     def output(n):
         path = [p for p in sys.path if p]
-        command = [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{PROGRAM}", str(n)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+        program = f"import sys; sys.path[:0] = {path!r}\n{PROGRAM}"
+        return child_python.output("-c", program, n, new=True).split("\n")[0]
 
     assert output(4) == "[4.0, 6.0, 8.0] 1"
     assert output(4) == "[4.0, 6.0, 8.0] 0"

@@ -1,9 +1,9 @@
 """`numba_cuda_kernel`, end to end: compiled for a GPU, launched by the native handler on an emulated one."""
 
 import os
-import subprocess
 import sys
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -282,13 +282,7 @@ def test_without_a_gpu_the_error_says_so():
         "f(jnp.ones(4), jnp.ones(4))\n"
     )
     path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path},
-    )
+    done = child_python.run("-c", script, CUDA_VISIBLE_DEVICES="", PYTHONPATH=path)
     assert done.returncode == 1
     assert "BackendUnavailableError: a CUDA kernel needs an NVIDIA GPU" in done.stderr
 

@@ -1,9 +1,6 @@
 """Floats of 16 bits as inputs of Numba kernels: every one of them, on any processor, and refusals."""
 
-import os
-import subprocess
-import sys
-
+import child_python
 import every_half
 import jax
 import jax.numpy as jnp
@@ -35,9 +32,7 @@ def test_every_one_becomes_its_float32(dtype):
     ids=["processor without float16", "Python"],
 )
 def test_they_have_the_same_values_elsewhere(variables):
-    command = [sys.executable, every_half.__file__]
-    done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    child_python.output(every_half.__file__, **variables)
 
 
 @each

@@ -1,11 +1,9 @@
 """With NUMBA_DISABLE_JIT=1 a kernel is called as a function of Python, wherever its call stands."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child_python
 import pytest
 
 PROGRAM = Path(__file__).with_name("in_python.py")
@@ -14,12 +12,7 @@ PROGRAM = Path(__file__).with_name("in_python.py")
 @pytest.fixture(scope="module")
 def found():
     pytest.importorskip("numba", reason="Numba is not installed")
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(child_python.output(PROGRAM, NUMBA_DISABLE_JIT="1"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """numba_kernel from many threads: no abort, no deadlock, no GIL."""
 
-import os
-import subprocess
-import sys
 import textwrap
 
+import child_python
 import pytest
 
 # Numba's own pool that ends the process where two threads enter it: nobody may.
@@ -40,17 +38,8 @@ def add(x, y, out):
 
 
 def run(program, timeout=120, **env):
-    """Run `program` after COMMON in a fresh process; a signal, a wrong exit or a hang fails the test."""
-    done = subprocess.run(
-        [sys.executable, "-c", COMMON + textwrap.dedent(program)],
-        env={**os.environ, **env},
-        timeout=timeout,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    """Run `program` after COMMON in a process of its own; a signal, a wrong exit or a hang fails the test."""
+    return child_python.output("-c", COMMON + textwrap.dedent(program), timeout=timeout, **env)
 
 
 @pytest.mark.promise(1)

@@ -1,9 +1,6 @@
 """`python -m ffi_bridge` says what is installed, and tries a kernel of each toolchain."""
 
-import os
-import subprocess
-import sys
-
+import child_python
 import jax
 import pytest
 
@@ -12,10 +9,7 @@ from ffi_bridge.self_test import numba_cpu
 
 
 def output(module, **environment):
-    command = [sys.executable, "-m", module]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **environment}, check=False
-    )
+    done = child_python.run("-m", module, **environment)
     return done.returncode, done.stdout
 
 

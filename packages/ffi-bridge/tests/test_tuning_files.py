@@ -1,13 +1,11 @@
 """Files of tuning tables: where they are looked for, and that none of them breaks a call."""
 
-import os
-import subprocess
-import sys
 import threading
 import warnings
 from pathlib import Path
 from typing import Any
 
+import child_python
 import jax
 import pytest
 from small_operators import Write, run
@@ -135,10 +133,7 @@ print(int(operator(x, outs=x)[0]))
 @pytest.mark.parametrize(("switch", "result"), [("off", 1), ("", 2)])
 def test_the_switch_turns_tables_off(write: Write, switch: str, result: int) -> None:
     folder = write({"operator": "switched"})
-    environment = os.environ | {tuning.SWITCH: switch}
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.stdout == f"{result}\n", done.stderr
+    assert child_python.output("-c", PROGRAM, folder, **{tuning.SWITCH: switch}) == f"{result}\n"
 
 
 @pytest.mark.parametrize(

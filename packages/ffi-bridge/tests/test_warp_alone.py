@@ -1,9 +1,6 @@
 """`pip install "ffi-bridge[warp]"` brings no Numba: Warp kernels do without."""
 
-import os
-import subprocess
-import sys
-
+import child_python
 import pytest
 
 PROGRAM = """
@@ -30,9 +27,5 @@ def test_warp_kernels_run_where_numba_is_not_installed(tmp_path, debug):
     pytest.importorskip("warp", reason="warp-lang is not installed")
     program = tmp_path / "program.py"  # Warp reads the sources of kernels
     program.write_text(PROGRAM)
-    environment = {**os.environ, "FFI_BRIDGE_DEBUG": debug}
-    done = subprocess.run(
-        [sys.executable, program], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "[0. 2.] 12.0"
+    printed = child_python.output(program, new=True, FFI_BRIDGE_DEBUG=debug)
+    assert printed.splitlines()[-1] == "[0. 2.] 12.0"

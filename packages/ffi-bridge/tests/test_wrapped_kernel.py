@@ -4,9 +4,8 @@ import copy
 import copyreg
 import inspect
 import pickle
-import subprocess
-import sys
 
+import child_python
 import jax
 import jax.numpy as jnp
 import numba
@@ -101,9 +100,7 @@ def test_so_it_is_for_functions_that_launch_kernels(gpu):
 
 def test_another_process_calls_what_was_pickled(tmp_path):
     (tmp_path / "call").write_bytes(pickle.dumps(wrapped_by_numba()))
-    command = [sys.executable, "-c", CALL, str(tmp_path / "call")]
-    called = subprocess.run(command, capture_output=True, text=True)
-    assert called.stdout == "[0.0, 3.0, 6.0, 9.0]\n", called.stderr
+    assert child_python.output("-c", CALL, tmp_path / "call") == "[0.0, 3.0, 6.0, 9.0]\n"
 
 
 def test_warp_kernels_are_found_by_their_names():
