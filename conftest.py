@@ -1,7 +1,9 @@
 """Run every test in strict modes, and tests of CUDA kernels on an emulated GPU."""
 
+import ctypes
 import gc
 import importlib.util
+import mmap
 import os
 import tempfile
 import time
@@ -36,6 +38,7 @@ if importlib.util.find_spec(PROVIDERS := "hypothesis.internal.conjecture.provide
         providers._get_local_constants = lambda: providers._local_constants
 
 
+ALLOWED = pytest.StashKey[int]()  # pages
 KERNELS, PROGRAMS = "FFI_BRIDGE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR"
 WEEK = 7 * 24 * 3600
 
@@ -72,6 +75,30 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+
+
+RESIDENT = Path("/proc/self/statm")  # which Linux has; the second number counts pages
+GROWTH = 2**28 // mmap.PAGESIZE
+LIBC = ctypes.CDLL(None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Give memory back whenever it has grown by 256 MB: compiled programs, and what compilers have freed.
+
+    The collector sees no sizes: what a test has caught is a cycle with its frames, and so with their arrays.
+    """
+    if RESIDENT.exists() and resident() > item.config.stash.get(ALLOWED, 0):
+        jax.clear_caches()
+        gc.collect()
+        if hasattr(LIBC, "malloc_trim"):  # of glibc, which keeps what lies between other things
+            LIBC.malloc_trim(0)
+        item.config.stash[ALLOWED] = resident() + GROWTH
+
+
+def resident() -> int:
+    """Return how many pages of this process are in memory."""
+    return int(RESIDENT.read_text().split()[1])
 
 
 @pytest.fixture(scope="session")
