@@ -78,6 +78,7 @@ NETWORKS: Final = {
     "hpc_benchmark_2_cores": "hpc_benchmark, 127 M synapses, 2 cores",
     "microcircuit": "microcircuit",
     "microcircuit_full": "microcircuit",
+    "microcircuit_full_fast": "microcircuit",
 }
 
 
