@@ -52,7 +52,7 @@ def page(operator: Operator, results: Results) -> str:
         "The reference, in pure JAX, is the definition; every backend agrees with it, within rounding.",
         definition(operator),
         "## Conformance",
-        conformance(name, results.matrix),
+        conformance(name, results),
         "## Measured",
         measured(name, results.catalog),
         "## On a GPU",

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from event_ops.discover import Operator
-from event_ops_harness.report.conformance import Ids, Matrix, matrix
+from event_ops_harness.report.conformance import Ids, Matrix, joined, matrix
 from event_ops_harness.report.figures import duration, percent, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
-from event_ops_harness.results import SKIPPED, markdown_table
+from event_ops_harness.results import markdown_table
 
 Content = Mapping[str, Any]
 
@@ -20,7 +20,8 @@ Content = Mapping[str, Any]
 class Results:
     """Hold all records of `nox -s matrix`, `nox -s bench -- catalog`, GPUs, and `nox -s counters`."""
 
-    matrix: Sequence[tuple[Matrix, Content]]
+    matrix: Matrix
+    runs: Sequence[Content]
     catalog: Sequence[tuple[Sequence[Group], Content]]
     gpu: Sequence[Content]
     counters: Content
@@ -30,10 +31,11 @@ class Results:
         """Read all records of a folder, `catalog.json`, `catalog_added.json` and so on, the newest first."""
         inputs = read(folder)
         # Without a matrix there is nothing to show: a KeyError ends the build.
-        matrices = {"matrix": inputs.files["matrix"], **inputs.named("matrix")}
+        runs = {"matrix": inputs.files["matrix"], **inputs.named("matrix")}.values()
         newest = functools.partial(sorted, key=_date, reverse=True)
         return cls(
-            [(matrix(content, Ids()), content) for content in newest(matrices.values())],
+            matrix(joined(runs), Ids()),
+            newest(runs),
             [(compared(groups(x)), x) for x in newest(inputs.named("catalog").values())],
             newest(inputs.named("gpu").values()),
             inputs.files.get("gpu_counters", {}),
@@ -57,15 +59,15 @@ def backends(operator: Operator) -> str:
     return markdown_table(["backend", "platforms", "leaves to others"], rows)
 
 
-def conformance(name: str, recorded: Sequence[tuple[Matrix, Content]]) -> str:
-    """Make a row per property and a column per backend, of the newest record that has the operator."""
-    for found, content in recorded:
-        if lines := {line.backend: line for line in found.lines if line.operator == name}:
-            names = [p for p in found.properties if any(p in line.squares for line in lines.values())]
-            rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in names]
-            table = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
-            return "\n\n".join([_ran(content), table, _SIGNS])
-    return "No run of its properties has been recorded."
+def conformance(name: str, results: Results) -> str:
+    """Make a row per property and a column per backend, of all records."""
+    lines = {line.backend: line for line in results.matrix.lines if line.operator == name}
+    if not lines:
+        return "No run of its properties has been recorded."
+    names = [p for p in results.matrix.properties if any(p in line.squares for line in lines.values())]
+    rows = [[f"`{p}`", *(_square(line.squares.get(p)) for line in lines.values())] for p in names]
+    table = markdown_table(["property", *(f"`{b}`" for b in lines)], rows)
+    return "\n\n".join([_ran(name, results), table, _SIGNS])
 
 
 _SIGNS = (
@@ -79,12 +81,21 @@ def _square(square: Any) -> str:
     return "" if square is None else f"{square.sign}\N{NO-BREAK SPACE}{sum(square.counts.values())}"
 
 
-def _ran(content: Content) -> str:
-    rows = content["rows"]
-    done = [f"Python {row['python']} with jax {row['jax']}" for row in rows if row["status"] != SKIPPED]
-    absent = [f"{row['name']} ({row['reason']})" for row in rows if row["status"] == SKIPPED]
-    ran = f"Of {content['date']}, revision {content['commit']}: {'; '.join(done)}."
-    return ran + (f" Not run: {', '.join(absent)}." if absent else "")
+def _ran(name: str, results: Results) -> str:
+    """Say in which environments each record looked at an operator, and in which none did."""
+    environments = {row["name"]: row for row in results.matrix.environments}
+    said: list[str] = []
+    for run in results.runs:
+        looked = {cell["row"] for cell in run["cells"] if cell["operator"] == name} & environments.keys()
+        if done := [_where(environments.pop(row)) for row in list(environments) if row in looked]:
+            said.append(f"Of {run['date']}, revision {run['commit']}: {'; '.join(done)}.")
+    absent = [f"{row} ({found['reason'] or 'it was not run'})" for row, found in environments.items()]
+    return " ".join(said) + (f" Not run: {', '.join(absent)}." if absent else "")
+
+
+def _where(row: Content) -> str:
+    emulated = " on an emulated GPU" if row["platform"].startswith("emulated") else ""
+    return f"Python {row['python']} with jax {row['jax']}{emulated}"
 
 
 def latest(recorded: Sequence[tuple[Sequence[Group], Content]]) -> list[Group]:

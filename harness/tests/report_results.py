@@ -190,6 +190,10 @@ def write_all(folder: Path) -> Path:
         cuba=benchmark(*network(4000), *network(40000)),
         cuba_400000=benchmark(*network(400000)),
         coba=benchmark(*network(4000)),
+        inhibitory_stdp=benchmark(ours("a step", "event-ops", 9.0), entry("a step", "Brian2", 50.0)),
+        hpc_benchmark=benchmark(ours("a step", "event-ops", 9.0), entry("a step", "NEST", 50.0)),
+        brainevent=benchmark(ours("CUBA", "event-ops", 2.0), entry("CUBA", "BrainEvent", 8.0)),
+        graph_messages=benchmark(ours("sum", "gspmm", 2.0), entry("sum", "segments", 8.0)),
         microcircuit=benchmark(
             ours("scale 0.1", "event-ops", 9.0, real_time_factor=0.17), entry("scale 0.1", "NEST", 400.0)
         ),

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from other_pytest import run_pytest
-from report_results import CALL, MATRIX, Elements, benchmark, entry, ours, rendered, text_of, write
+from report_results import CALL, MATRIX, Elements, benchmark, cell, entry, ours, rendered, text_of, write
 
 from event_ops_harness.report.__main__ import RESULTS, main
 from event_ops_harness.report.benchmarks import COMMANDS
 from event_ops_harness.report.benchmarks import benchmark as benchmark_of
+from event_ops_harness.report.conformance import joined
 from event_ops_harness.report.inputs import environment, read
 from event_ops_harness.report.rows import compared, groups
 from event_ops_harness.report.sections import groups_of
@@ -52,6 +53,17 @@ def test_unusable_input_is_named_with_its_reason(tmp_path: Path, content: str, r
 )
 def test_a_file_is_of_the_longest_benchmark_that_its_name_begins_with(name: str, of: str):
     assert benchmark_of(name) == of
+
+
+def test_the_matrix_has_what_each_record_found_last():
+    row = {"name": "3.12-linux", "status": "passed"}
+    cells = [cell("f", "numba_cpu", "jit", "passed"), cell("new", "numba_cpu", "jit", "passed")]
+    newer = {"date": "2026-01-03", "rows": [row], "cells": cells}
+    found = joined([newer, MATRIX])
+    assert {(x["operator"], x["status"]) for x in found["cells"]} == {
+        *(("f", "passed"), ("g/h", "passed"), ("new", "passed"))
+    }
+    assert {x["name"]: x["status"] for x in found["rows"]} == {"3.12-linux": "passed", "gpu": "skipped"}
 
 
 def test_groups_of_two_files_are_never_one():

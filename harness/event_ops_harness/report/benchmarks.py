@@ -42,6 +42,14 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A whole network with conductances",
         "The COBA network of Brette et al. (2007), per step of 0.1 ms, beside simulators of the same model.",
     ),
+    "inhibitory_stdp": (
+        "A network whose inhibition learns",
+        "The network of Vogels et al. (2011), per step of 0.1 ms, beside Brian2.",
+    ),
+    "hpc_benchmark": (
+        "A network whose excitation learns",
+        "NEST's benchmark of Morrison et al. (2007) with STDP, per step of 0.1 ms, beside NEST.",
+    ),
     "microcircuit": (
         "The cortical microcircuit",
         "The model of Potjans and Diesmann (2014), beside NEST.",
@@ -49,6 +57,14 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "microcircuit_statistics": (
         "The microcircuit's statistics",
         "Kolmogorov-Smirnov distances between the distributions of our spike trains and of NEST's.",
+    ),
+    "brainevent": (
+        "Programs of BrainEvent",
+        "The same programs with this catalog as the backend, and with BrainEvent's own.",
+    ),
+    "graph_messages": (
+        "Messages along edges",
+        "Products over graphs and their gradients, beside gathered edges, DGL and PyTorch Geometric.",
     ),
     "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
     "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),

@@ -116,6 +116,22 @@ class Ids:
         return text if self._given[text] == 1 else self.new(f"{text}-{self._given[text]}")
 
 
+def joined(recorded: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join `matrix.json`, `matrix_added.json` and so on: cells of an operator in a row are those found last."""
+    cells: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows: dict[Any, Mapping[str, Any]] = {}
+    for content in sorted(recorded, key=lambda content: str(content.get("date", ""))):
+        found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+        for cell in content["cells"]:
+            found.setdefault((str(cell.get("operator")), str(cell.get("row"))), []).append(cell)
+        cells |= found
+        for row in content["rows"]:
+            if row.get("status") != SKIPPED or row.get("name") not in rows:
+                rows[row.get("name")] = row
+    ordered = sorted(cells, key=lambda place: place[0])
+    return {"rows": list(rows.values()), "cells": [cell for place in ordered for cell in cells[place]]}
+
+
 def matrix(content: Mapping[str, Any], ids: Ids) -> Matrix:
     """Aggregate the cells of `matrix.json`; operators and properties stay in the order in which they come."""
     cells: list[Mapping[str, Any]] = content["cells"]

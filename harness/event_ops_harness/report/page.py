@@ -9,7 +9,7 @@ import jinja2
 
 from event_ops_harness.report import rows
 from event_ops_harness.report.benchmarks import COMMANDS, MATRIX, benchmark
-from event_ops_harness.report.conformance import REASONS, Ids, Matrix, matrix
+from event_ops_harness.report.conformance import REASONS, Ids, Matrix, joined, matrix
 from event_ops_harness.report.figures import duration, ratio, span
 from event_ops_harness.report.inputs import Inputs, environment
 from event_ops_harness.report.rows import Group
@@ -53,12 +53,13 @@ def page(inputs: Inputs, date: str, commit: str) -> str:
 
 def benchmarks(inputs: Inputs) -> list[str]:
     """Return the benchmarks that were found, in the order of the page."""
-    return list(dict.fromkeys(benchmark(name) for name in inputs.files if name != MATRIX))
+    return list(dict.fromkeys(benchmark(name) for name in inputs.files if benchmark(name) != MATRIX))
 
 
 def matrix_of(inputs: Inputs, ids: Ids) -> Matrix | None:
-    """Return the conformance matrix, or None if it is missing."""
-    return matrix(inputs.files[MATRIX], ids) if MATRIX in inputs.files else None
+    """Return the conformance matrix of all its records, or None if there is none."""
+    recorded = inputs.named(MATRIX)
+    return matrix(joined(recorded.values()), ids) if recorded else None
 
 
 Headline = tuple[str, str, str, str]  # a figure, its title, a note beside it, the id of its section
