@@ -7,10 +7,13 @@ is executed when the site is built; Furo, because it reads well on a phone, and 
 import os
 import sys
 from pathlib import Path
-
-import ffi_bridge
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
+import root_pages
+
+import ffi_bridge
 
 # The same pages wherever they are built.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -37,6 +40,9 @@ extensions = [
     "operator_pages",
     "charts",
     "root_pages",
+    "record_pages",
+    "pictures",
+    "notebooks",
     "completeness",
 ]
 if os.environ.get("DOCS_INTERSPHINX"):  # names of other libraries are links then; it needs a network
@@ -79,6 +85,11 @@ nitpicky = True
 nitpick_ignore_regex = [("py:(obj|exc)", "(?s:.*)"), ("py:class", r".* .*|jax\.jaxlib\..*")]  # s: line breaks
 viewcode_line_numbers = True
 
+# The address of the repository, and that of the site as GitHub serves it from there.
+repository = root_pages.repository()
+owner, name = repository.rsplit("/", 2)[1:]
+html_baseurl = f"https://{owner}.github.io/{name}/"
+
 html_theme = "furo"
 pygments_dark_style = "github-dark"  # every colour of it stands out by 4.5 or more
 html_title = f"event-ops {release}"
@@ -87,9 +98,19 @@ html_css_files = ["site.css"]
 html_js_files = [("copy.js", {"defer": "defer"})]
 html_logo = html_favicon = "_static/logo.svg"
 html_theme_options = {
-    "source_repository": "https://github.com/event-ops/event-ops/",
+    "source_repository": f"{repository}/",
     "source_branch": "main",
     "source_directory": "docs/",
 }
 html_copy_source = False
 html_show_sphinx = False
+
+
+def setup(app: Any) -> None:
+    """Make the links of 404.html begin at the root of the site: a server shows it at any address."""
+
+    def from_root(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+        if pagename == "404":
+            context["metatags"] += f'<base href="/{name}/">'
+
+    app.connect("html-page-context", from_root)

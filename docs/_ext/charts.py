@@ -10,7 +10,7 @@ from drawing import legend
 from drawn_records import CHARTS
 from sphinx.util.docutils import SphinxDirective
 
-from event_ops_harness.headlines import figures, records
+from event_ops_harness.headlines import quote
 from event_ops_harness.results import RESULTS, markdown_table
 
 
@@ -45,8 +45,5 @@ def _html(text: str) -> nodes.Node:
 
 
 def quoted(name: str, rawtext: str, text: str, *_: Any, **__: Any) -> tuple[list[nodes.Node], list[Any]]:
-    """Return a figure by its name: a key of `headlines.FIGURES`, or `RECORD: STEP: FIGURE` of a GPU."""
-    if ": " not in text:
-        return [nodes.Text(figures()[text])], []
-    record, step, figure = text.split(": ")
-    return [nodes.Text(f"{records().files[record]['steps'][step]['found'][figure]:.3g}")], []
+    """Return the node of a figure, by its name."""
+    return [nodes.Text(quote(text))], []

@@ -4,6 +4,7 @@ Colours are classes that `_static/site.css` has for light and dark; a shape goes
 not tell colours apart.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,7 +12,7 @@ from html import escape
 from event_ops_harness.report.charts import SHAPES, LogScale
 from event_ops_harness.report.figures import ratio
 
-WIDTH, ROW, TOP = 760, 18, 34
+WIDTH, ROW, TOP, LABEL = 760, 18, 34, 48
 COLOURS = 8
 
 Marks = Mapping[str, Sequence[float]]  # the values of each series
@@ -52,7 +53,7 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
     bottom = TOP + ROW * len(rows)
     one = scale.at(1)
     parts = [f'<rect class="behind" x="{left}" y="{TOP}" width="{one - left:.1f}" height="{bottom - TOP}"/>']
-    for tick in scale.ticks(7):
+    for tick in _apart(scale):
         x = scale.at(tick)
         parts.append(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>')
         parts += [_text(x, y, "middle", ratio(tick)) for y in (TOP - 6, bottom + 15)]
@@ -68,6 +69,15 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
         for series, found in (marks or {}).items():
             parts.append(_marked(names.index(series), name, series, sorted(found), y, scale.at))
     return _svg(bottom + 22, label, parts)
+
+
+def _apart(scale: LogScale) -> list[float]:
+    """Return as many ticks as have room for their labels, each of up to six characters."""
+    for most in range(7, 1, -1):
+        places = [scale.at(tick) for tick in scale.ticks(most)]
+        if all(b - a >= LABEL for a, b in itertools.pairwise(places)):
+            return scale.ticks(most)
+    return [1.0]
 
 
 def _marked(

@@ -18,6 +18,25 @@ from event_ops_harness.table import by_family, first_sentence
 
 ROOT = Path(__file__).parents[2]
 CATALOG = "event_ops.catalog"
+# Other names for operators whose own name has these words, so that a search finds them.
+ALSO = {
+    "event_mat": "SpMSpV, product with a sparse vector",
+    "matvec": "SpMV, sparse matrix-vector product",
+    "matmat": "SpMM, sparse matrix-matrix product",
+    "sddmm": "sampled dense-dense matrix product",
+    "tocsc": "sparse transpose",
+    "todense": "densify",
+    "scatter_": "index_add, at[].add, indexed update",
+    "segment_": "group by, segment reduction",
+    "lif": "leaky integrate-and-fire",
+    "stdp": "spike-timing-dependent plasticity",
+    "hh_": "Hodgkin-Huxley",
+    "stp_": "synaptic depression and facilitation, Tsodyks-Markram",
+    "compact": "compressed, quantized synapses",
+    "poisson": "background noise",
+    "arrivals": "delay, ring buffer",
+    "deliver": "delay, ring buffer",
+}
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -73,7 +92,9 @@ def facts(operator: Operator) -> str:
     places = sorted({place for case in operator.cases for place in case.differentiable})
     differentiable = ", ".join(f"`{names[place]}`" for place in places) or "none"
     derivatives = f"Derivatives are tested with respect to: {differentiable}."
-    return f"Tested dtypes: {dtypes}. Tags: {tags}. {derivatives}"
+    also = "; ".join(said for part, said in ALSO.items() if part in operator.name)
+    called = f" Others call it: {also}." if also else ""
+    return f"Tested dtypes: {dtypes}. Tags: {tags}. {derivatives}{called}"
 
 
 def definition(operator: Operator) -> str:

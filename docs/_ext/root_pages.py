@@ -32,9 +32,19 @@ def write(folder: Path) -> None:
     write_changed(folder / "cite.md", cite((ROOT / CITATION).read_text(encoding="utf-8")))
 
 
+def fields_of(text: str) -> dict[str, str]:
+    """Return the plain fields of a file in the Citation File Format."""
+    return dict(re.findall(r"^([\w-]+): \"?(.*?)\"?$", text, re.MULTILINE))
+
+
+def repository() -> str:
+    """Return the address of the repository."""
+    return fields_of((ROOT / CITATION).read_text(encoding="utf-8"))["repository-code"]
+
+
 def cite(text: str) -> str:
     """Return the page that says how to cite, of a file in the Citation File Format."""
-    fields = dict(re.findall(r"^([\w-]+): \"?(.*?)\"?$", text, re.MULTILINE))
+    fields = fields_of(text)
     authors = " and ".join(f"{{{name}}}" for name in re.findall(r"^  - name: (.*)$", text, re.MULTILINE))
     named = {"title": fields["title"], "author": authors, "version": fields["version"]}
     lines = ["@software{event_ops,", *(f"  {name} = {{{value}}}," for name, value in named.items()), "}"]

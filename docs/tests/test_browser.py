@@ -37,6 +37,10 @@ PAGES = {
     "drawing": "explanation/call-path.html",
     "charts": "project/measured.html",
     "gallery": "gallery.html",
+    "records": "project/records/catalog.html",
+    "gpu": "project/gpu.html",
+    "changelog": "project/changelog.html",
+    "guide": "how-to/run-a-network.html",
 }
 
 pytestmark = [
@@ -84,7 +88,8 @@ def test_page_fits_the_screen_and_follows_its_colours(
     assert matplotlib.image.imread(picture).std() > 0.02
 
 
-def test_search_works_without_a_server(tmp_path: Path, site: Path):
-    address = f"{(site / 'search.html').as_uri()}?q=spike_compact"
+@pytest.mark.parametrize(("asked", "found"), [("spike_compact", "spike_compact"), ("spmv", "csr_matvec")])
+def test_search_works_without_a_server(tmp_path: Path, site: Path, asked: str, found: str):
+    address = f"{(site / 'search.html').as_uri()}?q={asked}"
     document = browse(address, tmp_path, "--virtual-time-budget=20000", "--dump-dom")
-    assert "reference/operators/spike_compact.html" in document
+    assert f"reference/operators/{found}.html" in document

@@ -1,15 +1,17 @@
 """Charts and figures of pages come from records, and pages name none that is not there."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from drawing import curves, dots, legend
+from drawing import LABEL, curves, dots, legend
 from drawn_records import CHARTS
 
 from event_ops.discover import operators
-from event_ops_harness.headlines import FIGURES, figures, records
+from event_ops_harness.headlines import FIGURES, figures, plain, quote, records
+from event_ops_harness.report.rows import groups
 
 DOCS = Path(__file__).parents[1]
 SOURCES = {str(path.relative_to(DOCS)): path.read_text() for path in DOCS.rglob("*.md")}
@@ -46,6 +48,13 @@ def test_a_mark_lies_right_of_the_line_where_the_rival_took_longer():
     assert slower < one < faster
 
 
+def test_labels_of_an_axis_do_not_overlap():
+    for name in ("limit", "operators", "brainevent"):
+        svg = drawn(CHARTS[name]().svg)
+        ticks = [float(x.get("x1")) for x in svg.findall(".//line[@class='tick']")]
+        assert len(ticks) > 2 and all(b - a >= LABEL for a, b in pairwise(ticks)), name
+
+
 def test_a_curve_rises_where_values_do():
     svg = drawn(curves({"a": {1.0: 1.0, 10.0: 5.0}}, "label", ("x", "y"), "{:g}".format))
     (first, last) = (point.split(",") for point in svg.find(".//polyline").get("points").split())
@@ -59,11 +68,14 @@ def test_every_figure_has_a_value():
 @pytest.mark.parametrize("page", [page for page, text in SOURCES.items() if "{measured}`" in text])
 def test_pages_quote_figures_that_there_are(page):
     for name in re.findall(r"\{measured\}`([^`]+)`", SOURCES[page]):
-        record, *keys = name.split(": ")
-        if keys:
-            assert keys[1] in records().files[record]["steps"][keys[0]]["found"], name
-        else:
-            assert name in FIGURES
+        assert re.search(r"\d", quote(name)), name
+
+
+def test_a_figure_of_a_record_is_over_ours_or_over_another_member():
+    group = "4,000 neurons"
+    ours, two, four = (t.us for t in groups(records().files["devices"])[0].timings[:3])
+    assert quote(f"devices: {group}: 4 devices") == plain(four / ours)
+    assert quote(f"devices: {group}: 4 devices / 2 devices") == plain(four / two)
 
 
 @pytest.mark.parametrize("page", [page for page, text in SOURCES.items() if "```{chart}" in text])

@@ -6,6 +6,7 @@ import re
 
 import operator_pages
 import pytest
+import record_pages
 import root_pages
 from docstrings import with_returns, with_source
 from operator_tables import Results, counted, measured, on_gpu
@@ -13,6 +14,7 @@ from report_results import COUNTED, MATRIX, write, write_all
 
 import event_ops
 from event_ops.discover import operators
+from event_ops_harness.report.benchmarks import COMMANDS
 
 RESULTS = Results.read(operator_pages.ROOT / "harness" / "results")
 
@@ -94,6 +96,15 @@ def test_pages_of_operators_that_are_gone_are_removed(tmp_path):
     (tmp_path / "gone.md").write_text("# gone\n")
     operator_pages.write(tmp_path)
     assert {path.stem for path in tmp_path.iterdir()} == {"index", *(o.name for o in operators())}
+
+
+def test_every_record_has_a_page_with_its_tables(tmp_path):
+    record_pages.write(tmp_path)
+    pages = {path.stem: path.read_text() for path in tmp_path.iterdir()}
+    assert set(pages) == {"index", *(name for name in COMMANDS if name != "matrix")}
+    folded = sum(text.count("<details") for text in pages.values())
+    assert folded > 270 and folded == sum(text.count("</details>") for text in pages.values())
+    assert "nox -s bench -- cuba" in pages["cuba"] and "Brian2 C++ standalone" in pages["cuba"]
 
 
 def test_every_operator_is_in_one_family():

@@ -10,7 +10,7 @@ from typing import Final
 
 from event_ops_harness.report.figures import ratio, span
 from event_ops_harness.report.inputs import Inputs, read
-from event_ops_harness.report.rows import Group, groups
+from event_ops_harness.report.rows import REFERENCE, Group, groups
 from event_ops_harness.results import RESULTS, markdown_table
 
 # The full microcircuit has two records: one of a fast hour, and one while the machine's memory was slow.
@@ -58,8 +58,48 @@ def _full(member: str, record: str = "microcircuit_full") -> float:
     return next(t.more["real_time_factor"] for t in group.timings if t.name == member)
 
 
+def quote(text: str) -> str:
+    """Return a figure of prose: a key of FIGURES, or of a record.
+
+    `RECORD: STEP: FIGURE` is one of a GPU. Of a benchmark, `RECORD: GROUP: MEMBER` is how many times as long
+    as ours it takes, and `RECORD: GROUP: MEMBER / OTHER` as long as another.
+    """
+    if ": " not in text:
+        return FIGURES[text]()
+    name, place, figure = text.split(": ")
+    record = records().files[name]
+    if "steps" in record:
+        return f"{record['steps'][place]['found'][figure]:.3g}"
+    (group,) = (group for group in groups(record) if group.name == place)
+    member, *other = figure.split(" / ")
+    times = {timing.name: timing.us for timing in group.timings}
+    return plain(times[member] / times[other[0] if other else group.baseline.name])
+
+
 def _derivatives() -> list[float]:
     return ratios("derivatives", "JAX", cases=", gradient")
+
+
+def _over_value(member: str, *, where: str = "value") -> list[float]:
+    """Return value and gradient, by Enzyme or by hand, over the value; `where` a kernel has such a member."""
+    found = [{t.name: t.us for t in group.timings} for group in groups(records().files["derivatives"])]
+    return [x[member] / x["value"] for x in found if "value" in x and where in x]
+
+
+def _jvps() -> list[float]:
+    ours = {g.name: g.baseline.us for g in groups(records().files["derivatives"])}
+    return [us / ours[name.replace(", jvp", ", value")] for name, us in ours.items() if ", jvp" in name]
+
+
+def _postsynaptic() -> list[float]:
+    found = groups(records().files["catalog_events"])
+    return _beside((group for group in found if "-transposed" not in group.name), "MKL")
+
+
+def _draws() -> list[float]:
+    named = ("normal_input", "uniform_input", "stp_step")
+    found = groups(records().files["catalog_rest"])
+    return _beside((g for g in found if g.operator in named and " 1M" not in g.name), REFERENCE)
 
 
 def _programs(neurons: str) -> list[float]:
@@ -82,9 +122,18 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "call-callback": lambda: plain(*ratios("call", "pure_callback", cases="fori_loop")),
     "gradients": lambda: span(_derivatives()),
     "gradients-median": lambda: plain(statistics.median(_derivatives())),
+    "gradients-behind": lambda: f"{sum(x < 1 for x in _derivatives())} of {len(_derivatives())}",
+    "gradient-cost": lambda: span(_over_value("gradient")),
+    "gradient-cost-median": lambda: plain(statistics.median(_over_value("gradient"))),
+    "gradient-cost-by-hand": lambda: span(_over_value("by hand", where="by hand")),
+    "gradient-cost-beside": lambda: span(_over_value("gradient", where="by hand")),
+    "jvp-cost": lambda: span(_jvps()),
+    "jvp-cost-median": lambda: plain(statistics.median(_jvps())),
     "brainevent-small": lambda: span(_programs("4,000")),
     "brainevent-large": lambda: span(_programs("40,000")),
     "events-mkl": lambda: span(ratios("catalog_events", "MKL", cases="-transposed")),
+    "events-mkl-columns": lambda: span(_postsynaptic()),
+    "draws-xla": lambda: span(_draws()),
     "events-numba": lambda: span(ratios("catalog_events", "Numba by hand", cases="-transposed")),
     "gathers-mkl": lambda: span(ratios("catalog_gathers", "MKL", cases="csr_matvec ")),
     "gathers-scipy": lambda: span(ratios("catalog_gathers", "SciPy", cases="csr_matvec ")),

@@ -117,7 +117,7 @@ class Ids:
 
 
 def joined(recorded: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join `matrix.json`, `matrix_added.json` and so on: cells of an operator in a row are those found last."""
+    """Join `matrix.json`, `matrix_added.json` and so on: cells of an operator in a row are the newest."""
     cells: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     rows: dict[Any, Mapping[str, Any]] = {}
     for content in sorted(recorded, key=lambda content: str(content.get("date", ""))):
