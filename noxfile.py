@@ -235,8 +235,7 @@ def derivatives(session: nox.Session) -> None:
 @nox.session(default=False, tags=["figures"])
 def bench(session: nox.Session) -> None:
     """Time beside rivals: `-- NAME` (catalog) and pytest's options; `-- --compare BASE`: two revisions."""
-    # sparse_dot_mkl looks for MKL in the system, not in the environment that pip put it into.
-    mkl = shared_libraries(session)
+    mkl = shared_libraries(session)  # sparse_dot_mkl looks for MKL in the system, not where pip put it
     mkl["MKL_RT"] = f"{mkl['LD_LIBRARY_PATH']}/libmkl_rt.so.3"
     enzyme = ("enzyme",) if session.posargs[:1] == ["derivatives"] else ()
     run_module(session, "event_ops_harness.bench", "numba", "warp", "bench", *enzyme, env=mkl)
@@ -276,10 +275,11 @@ def report(session: nox.Session) -> None:
 
 @nox.session(default=False, tags=["site"])
 def table(session: nox.Session) -> None:
-    """Write the tables of operators into README.md and ops/README.md, that of networks into the paper."""
+    """Write tables and the picture of README.md and ops/README.md, and those of the paper."""
     install(session, *workspace("numba", "warp"))
     session.run("python", "-m", "event_ops_harness.table", "--write", "README.md", "ops/README.md")
-    session.run("python", "docs/paper/figures.py")
+    for script in ("docs/paper/figures.py", "docs/_ext/standalone.py"):
+        session.run("python", script)
 
 
 @nox.session(default=False, tags=["networks"])

@@ -5,6 +5,7 @@ not tell colours apart.
 """
 
 import itertools
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -83,7 +84,7 @@ def _apart(scale: LogScale) -> list[float]:
 def _marked(
     kind: int, row: str, series: str, found: Sequence[float], y: float, at: Callable[[float], float]
 ) -> str:
-    low, middle, high = found[0], found[len(found) // 2], found[-1]
+    low, middle, high = found[0], statistics.median(found), found[-1]
     words = ratio(middle) if low == high else f"{ratio(low)} to {ratio(high)}, median {ratio(middle)}"
     bar = f'<line class="c{kind}" x1="{at(low):.1f}" x2="{at(high):.1f}" y1="{y}" y2="{y}"/>'
     return f"<g><title>{escape(f'{row}, {series}: {words}')}</title>{bar}{_mark(kind, at(middle), y)}</g>"

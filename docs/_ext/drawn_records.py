@@ -9,6 +9,7 @@ from drawn_gpu import of_counted, of_gpu, of_limit, of_runs
 from operator_tables import Results, latest
 
 from event_ops.discover import operators
+from event_ops_harness import headlines
 from event_ops_harness.headlines import records
 from event_ops_harness.report.figures import count, duration, ratio
 from event_ops_harness.report.rows import REFERENCE, Group, Timing, groups
@@ -38,6 +39,14 @@ def rivals(found: Iterable[Group], row: Callable[[Group], str]) -> dict[str, dic
         for rival in group.rivals:
             rows.setdefault(row(group), {}).setdefault(rival.name, []).append(group.ratio(rival))
     return rows
+
+
+def of_headlines() -> Drawn:
+    """Draw the README's figures."""
+    rows: dict[str, Marks | None] = {}
+    for what, found in headlines.beside().items():
+        rows |= {what.replace("`", ""): None, **{name: {"a rival": x} for name, x in found.items()}}
+    return beside(rows, "Rivals' time over ours, of five comparisons, logarithmic")
 
 
 KINDS: Final = {
@@ -239,6 +248,7 @@ def of_memory() -> Drawn:
 
 
 CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
+    "headlines": of_headlines,
     "operators": of_operators,
     "networks": of_networks,
     "growth": of_growth,

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from drawing import LABEL, curves, dots, legend
 from drawn_records import CHARTS
+from standalone import headlines
 
 from event_ops.discover import operators
 from event_ops_harness.headlines import FIGURES, figures, plain, quote, records
@@ -46,6 +47,10 @@ def test_a_mark_lies_right_of_the_line_where_the_rival_took_longer():
     one = float(svg.find(".//line[@class='one']").get("x1"))
     slower, faster = (float(x.get("transform")[10:].split(",")[0]) for x in svg.iter("path"))
     assert slower < one < faster
+
+
+def test_the_picture_of_the_readme_is_that_of_the_records():
+    assert (DOCS / "headlines.svg").read_text() == headlines(), "nox -s table writes it"
 
 
 def test_labels_of_an_axis_do_not_overlap():
