@@ -10,7 +10,7 @@ from typing import Final
 
 from event_ops_harness.report.figures import ratio, span
 from event_ops_harness.report.inputs import Inputs, read
-from event_ops_harness.report.rows import REFERENCE, Group, groups
+from event_ops_harness.report.rows import Group, groups
 from event_ops_harness.results import RESULTS, markdown_table
 
 # The full microcircuit has two records: one of a fast hour, and one while the machine's memory was slow.
@@ -96,12 +96,6 @@ def _postsynaptic() -> list[float]:
     return _beside((group for group in found if "-transposed" not in group.name), "MKL")
 
 
-def _draws() -> list[float]:
-    named = ("normal_input", "uniform_input", "stp_step")
-    found = groups(records().files["catalog_rest"])
-    return _beside((g for g in found if g.operator in named and " 1M" not in g.name), REFERENCE)
-
-
 def _programs(neurons: str) -> list[float]:
     named = ("CUBA", "COBA", "decision", "STDP")
     found = groups(records().files["brainevent"])
@@ -132,7 +126,6 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "brainevent-small": lambda: span(_programs("4,000")),
     "brainevent-large": lambda: span(_programs("40,000")),
     "events-mkl-columns": lambda: span(_postsynaptic()),
-    "draws-xla": lambda: span(_draws()),
 }
 
 
