@@ -113,6 +113,14 @@ def test_the_spikes_and_states_are_those_of_the_cpu(size, receptor, delay, words
     assert recording.num_spikes > size
 
 
+def test_a_block_lists_more_spikes_than_it_has_threads():
+    A = matrix(280, 280)
+    driven = Population(280, model, drive=5.0, V_th=8.0, t_ref=0.3, dt=0.1, jump=0.0)
+    network = Network(driven, [Projection(A, "I_syn", delay=1)], record=Record(spikes=2000))
+    _, recording = assert_as_on_cpu(network, network.state(START), 8)
+    assert np.bincount(recording.spikes[0]).max() > 160
+
+
 @pytest.mark.parametrize(("dtype", "delay"), [("bfloat16", 0), ("bfloat16", 1), ("float16", 0)])
 def test_weights_of_two_bytes_add_up_in_float32(dtype, delay):
     A = matrix(33, 33).astype(dtype)

@@ -40,10 +40,10 @@ for item0 in range(0, number * ITEMS, THREADS):
     entry, length = np.int64(0), np.int64(0)
     if thread < items:
         spike = item // ITEMS
-        kind, neuron, age = item - spike * ITEMS, noted[spike], ages_of[spike]
+        kind, neuron, since = item - spike * ITEMS, noted[spike], ages_of[spike]
         {extents}
-    before, of_all = entries_before(COUNT(length), entries_of_warp)
-    begins[thread], ends[thread] = entry - before, before + length
+    passed, of_all = entries_before(COUNT(length), entries_of_warp)
+    begins[thread], ends[thread] = entry - passed, passed + length
     cuda.syncthreads()
     piece = max(-(-of_all // blocks), np.int64(WARP))
     first_entry, last_entry = block * piece, min((block + 1) * piece, np.int64(of_all))
@@ -81,7 +81,7 @@ def _arrays(part: Rows) -> tuple[str, str, str]:
 def _extent(part: Rows) -> list[str]:
     q, s = part.projection, part.source
     entries, indptr, near = _arrays(part)
-    own = f"neuron - WARP * places[{s}], size{s}, age, {entries}.size"
+    own = f"neuron - WARP * places[{s}], size{s}, since, {entries}.size"
     return [f"entry, length = extent({indptr}, {near}, ages{q}, {own})"]
 
 
