@@ -12,14 +12,15 @@ from event_ops_harness.networks.microcircuit.connectivity import recurrent_conne
 from event_ops_harness.networks.microcircuit.model import Microcircuit
 
 
-@pytest.mark.slow_cases("microcircuit", "hpc_benchmark")
-@pytest.mark.parametrize("name", ["cuba", "microcircuit", "hpc_benchmark"])
+@pytest.mark.slow_cases("microcircuit", "hpc_benchmark", "learning")
+@pytest.mark.parametrize("name", ["cuba", "microcircuit", "hpc_benchmark", "learning"])
 def test_each_way_has_its_time_and_the_same_rate(monkeypatch, capsys, name):
     monkeypatch.setattr(networks, "NEURONS", 400)
     monkeypatch.setattr(networks, "drawn_on_device", static.matrix_of)  # which here would be an emulated GPU
     networks.main([name, "--scales", "0.02", "--seconds", "0.05"])
     found = json.loads(capsys.readouterr().out)
-    ways = ["one call"] if name == "hpc_benchmark" else ["no graph", "graph", "one call"]
+    known = {"hpc_benchmark": ["one call"], "learning": ["one call", "scan"]}
+    ways = known.get(name, ["no graph", "graph", "one call"])
     for figure in ("us a step", "times real time", "Hz"):
         values = [x for key, x in found.items() if key.endswith(f", {figure}") and key.split(", ")[1] in ways]
         assert len(values) == len(ways) and min(values) > 0

@@ -3,7 +3,9 @@
 Weights, potentials and numbers that are drawn are multiples of 1/16: sums are exact in any order.
 """
 
+import ast
 import importlib
+import re
 from typing import Any
 
 import jax
@@ -13,6 +15,7 @@ import pytest
 
 from event_ops import CSR, CompactCSR, neuron_step
 from event_ops.network import Network, PoissonInput, Population, Projection, Record, SpikeInput, TimedInput
+from event_ops.network.cuda import delivery, kernel, learning, neurons, pulled
 from event_ops.network.cuda.division import Launch
 
 GRID = 16
@@ -119,6 +122,31 @@ def test_a_block_lists_more_spikes_than_it_has_threads():
     network = Network(driven, [Projection(A, "I_syn", delay=1)], record=Record(spikes=2000))
     _, recording = assert_as_on_cpu(network, network.state(START), 8)
     assert np.bincount(recording.spikes[0]).max() > 160
+
+
+def assigned(text):
+    """The names that a template of lines assigns; what it has in braces is of other templates."""
+    tree = ast.parse(re.sub(r"\{(\w+)\}", r"\1", text))
+    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "shared"),
+    [
+        (kernel._RUN, delivery._DELIVER, {"found"}),
+        (kernel._RUN, pulled._PULL, {"found"}),
+        (kernel._RUN, learning._VISIT, set()),
+        (kernel._RUN, neurons._NEURONS, set()),
+        (neurons._NEURONS, neurons._STEP, set()),
+        (neurons._NEURONS, learning._RAISE, set()),
+        (delivery._DELIVER, delivery._ITEMS, set()),
+        (learning._VISIT, learning._ARRIVING, set()),
+        (learning._VISIT, learning._RETURNING, set()),
+        (pulled._PULL, pulled._ENTRIES, set()),
+    ],
+)
+def test_lines_that_others_go_around_assign_none_of_their_names(outer, inner, shared):
+    assert assigned(inner) & assigned(outer) == shared
 
 
 @pytest.mark.parametrize(("dtype", "delay"), [("bfloat16", 0), ("bfloat16", 1), ("float16", 0)])

@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax
 import numpy as np
@@ -104,6 +104,19 @@ def simulated(scale: float, seconds: float) -> dict[str, Any]:
     return figures | {f"{name}, {key}": rate for key, rate in rates(model, wiring.recurrent, seconds).items()}
 
 
+def learning(scale: float, seconds: float) -> dict[str, float]:
+    """Time `hpc_benchmark` with its plastic synapses, in one call and as a scan of operators."""
+    model = HpcBenchmark(scale=scale)
+    network = hpc_benchmark.declared(model, SEED)
+    begin = partial(hpc_benchmark.first_state, network, model, SEED)
+    steps, backends = model.steps(seconds), {ONE_CALL: None, "scan": "reference"}
+    ways = [
+        Way(name, partial(counting_run, steps, backend=backend), begin, network)
+        for name, backend in backends.items()
+    ]
+    return stretches(f"learning hpc_benchmark {scale:g}", ways, steps, model.neurons, seconds)
+
+
 def static_network(scale: float, seconds: float) -> dict[str, Any]:
     """Draw the static `hpc_benchmark` of NEST on the GPU, in words of 16 bits, and time it in one call."""
     model = HpcBenchmark(scale=scale)
@@ -128,10 +141,13 @@ def rates(model: Microcircuit, synapses: Any, seconds: float) -> dict[str, float
     return {f"{name}, Hz": float(rate) for name, rate in zip(POPULATIONS, each, strict=True)}
 
 
+SCALED: Final = {"microcircuit": simulated, "hpc_benchmark": static_network, "learning": learning}
+
+
 def main(argv: list[str] | None = None) -> None:
     """Print the figures as one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("network", choices=("cuba", "microcircuit", "hpc_benchmark"))
+    parser.add_argument("network", choices=("cuba", *SCALED))
     parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     options = parser.parse_args(argv)
@@ -139,9 +155,8 @@ def main(argv: list[str] | None = None) -> None:
     if options.network == "cuba":
         figures = balanced(options.seconds)
     else:
-        timed_at = simulated if options.network == "microcircuit" else static_network
         for scale in options.scales:
-            figures |= timed_at(scale, options.seconds)
+            figures |= SCALED[options.network](scale, options.seconds)
     print(json.dumps(figures))
 
 

@@ -79,6 +79,7 @@ STEPS: Final = {
     "hpc_benchmark": Step.of_module(
         240, "networks", "hpc_benchmark", "--scales", "160", "--seconds", "0.05", sources=NETWORKS
     ),
+    "learning": Step.of_module(120, "networks", "learning", "--seconds", "0.2", sources=NETWORKS),
     "catalog": Step.of_module(600, "catalog"),
     "halves": Step.of_module(180, "halves"),
     "products": Step.of_module(300, "products"),

@@ -15,17 +15,14 @@ from event_ops.network.states import State
 Run = Callable[[Any, State, Plan, Arrays, Any], Any]  # of network, state, plan, its arrays, and outs
 
 
-def make_build(run: Run, *, learns: bool) -> Callable[..., Any]:
-    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan.
-
-    `learns`: whether the run has plasticity.
-    """
+def make_build(run: Run) -> Callable[..., Any]:
+    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan."""
 
     def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
         def call(*leaves: Any) -> Any:
             network, state, values = jax.tree.unflatten(tree, leaves)
             try:
-                plan, arrays = plan_of(network, state, values, steps, learns=learns)
+                plan, arrays = plan_of(network, state, values, steps)
             except NoNativeRunError as reason:
                 warnings.warn(
                     f"the network runs as a scan of operators, since {reason}; change that, or say that "

@@ -248,4 +248,4 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     return structured(network, plan, native(*arrays.values(), *old))
 
 
-build = make_build(_run, learns=True)
+build = make_build(_run)

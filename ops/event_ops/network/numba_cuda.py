@@ -12,15 +12,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from event_ops.kernels.numba_cuda.access import stored_weights
 from event_ops.kernels.numba_cuda.threads import WARP
 from event_ops.network.cuda import device
 from event_ops.network.cuda.division import Rows, how_of, launch_for, rows_of, timing
 from event_ops.network.cuda.kernel import kernel
+from event_ops.network.cuda.learning import kept, two_rows
 from event_ops.network.cuda.pulled import by_warp
 from event_ops.network.layout import Layout
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan
+from event_ops.network.plan import changed as names_of_changed
 from event_ops.network.states import State
+from event_ops.sparse.csr import CSR
 from ffi_bridge import numba_cuda_kernel
 
 
@@ -39,6 +43,13 @@ def _history(
     words = jnp.concatenate(parts, axis=1)
     padding = -words.shape[1] % device.AT_ONCE
     return jnp.pad(words, ((0, rows - depth), (0, padding))).reshape(-1)
+
+
+def _kept(history: jax.Array, step: jax.Array) -> jax.Array:
+    """Return the history with one row more, so that no step takes the row of one that is still read."""
+    slots, words = history.shape
+    times = step + np.arange(-slots, 0, dtype=np.int32)
+    return jnp.zeros((slots + 1, words), jnp.uint32).at[times % (slots + 1)].set(history[times % slots])
 
 
 def _more(layout: Layout, plan: Plan, arrays: Arrays, parts: tuple[Rows, ...]) -> Arrays:
@@ -65,21 +76,27 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     depth, words = max(layout.slots.values()) - 1, -(-int(places[-1]) // device.AT_ONCE) * device.AT_ONCE
     turns = -(-(int(arrays["steps"]) + 1) // span) + 2
     for q, part in enumerate(network.projections):
-        if arrays[f"matrix{q}_0"].dtype == jnp.bfloat16:  # which kernels of Numba lack
-            arrays[f"matrix{q}_0"] = arrays[f"matrix{q}_0"].astype(part.dtype)
+        if isinstance(part.A, CSR) and part.plasticity is None:
+            arrays[f"matrix{q}_0"] = stored_weights(arrays[f"matrix{q}_0"], part.dtype)
     how = how_of(plan, arrays, network.projections, launch, int(places[-1]))
     parts = () if how.pulled else rows_of(plan, arrays)
     arrays = by_warp(network.projections, arrays) if how.pulled else arrays
     arrays |= _more(layout, plan, arrays, parts)
     arrays["numbers"] = np.array([words, slots, span, depth, turns], np.int32)
     arrays["places"] = places.astype(np.int32)
-    changed, history = old_arrays(network, state, plan), layout.named(state.history)
+    history = layout.named(state.history)
+    changed = [
+        # The second row is that of the step that comes.
+        jnp.stack([x, x]) if name in two_rows(plan) else x
+        for name, x in zip(names_of_changed(plan), old_arrays(network, state, plan), strict=True)
+    ]
     fired = _history(layout, history, state.step, max(2 * span, depth), depth)
     old = [*changed, jnp.zeros(1, jnp.int32), fired]
     for sums in plan.sums:
         if sums.projections:
             dtype = network.projections[sums.projections[0][0]].dtype
             old.append(jnp.zeros((slots, sizes[sums.population]), dtype))
+    old += [_kept(history[name], state.step) for p, name in enumerate(layout.populations) if p in kept(plan)]
     like = *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in old), *record_like(network, plan, outs)
     run = numba_cuda_kernel(
         kernel(plan, tuple(arrays), parts, how),
@@ -92,7 +109,12 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     )
     given = [jnp.asarray(x) for x in arrays.values()]
     found = run(*(x if x.ndim else x.reshape(1) for x in given), *old)
-    return structured(network, plan, [*found[: len(changed)], *found[len(old) :]])
+    last = int(arrays["steps"]) % 2
+    ended = [
+        x[last] if name in two_rows(plan) else x
+        for name, x in zip(names_of_changed(plan), found, strict=False)
+    ]
+    return structured(network, plan, [*ended, *found[len(old) :]])
 
 
-build = make_build(_run, learns=False)
+build = make_build(_run)

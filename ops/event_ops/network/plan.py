@@ -83,24 +83,22 @@ def outputs(plan: Plan) -> list[str]:
     return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
-def lacks(network: Any, state: State, *, learns: bool = True) -> str:
-    """Return why a network has no native run, as a clause, or ""; `learns`: of one that has plasticity."""
+def lacks(network: Any, state: State) -> str:
+    """Return why a network has no native run, as a clause, or ""."""
     try:
-        plan_of(network, state, {}, 1, learns=learns)
+        plan_of(network, state, {}, 1)
     except NoNativeRunError as reason:
         return str(reason)
     return ""
 
 
 def plan_of(
-    network: Any, state: State, values: Mapping[str, jax.Array], steps: int, *, learns: bool = True
+    network: Any, state: State, values: Mapping[str, jax.Array], steps: int
 ) -> tuple[Plan, Arrays]:
     """Return the plan of a run from this state, and name -> array that its kernel reads.
 
-    `learns`: whether the kernel has plasticity. Raises NoNativeRunError.
+    Raises NoNativeRunError.
     """
-    if not learns and any(part.plasticity is not None for part in network.projections):
-        raise NoNativeRunError("a projection has plasticity, which the kernel of a GPU lacks")
     layout: Layout = network.layout
     numbers = {name: number for number, name in enumerate(layout.populations)}
     given = Given(state.seed, state.step, steps, values)

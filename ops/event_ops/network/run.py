@@ -28,7 +28,6 @@ _NATIVE: Final = {
     "gpu": ("numba_cuda", "one persistent kernel", "numba-cuda"),
 }
 _BACKENDS: Final = tuple(backend for backend, _, _ in _NATIVE.values())
-_LEARNING: Final = ("numba_cpu",)  # the backends with plasticity
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -48,8 +47,8 @@ class Network:
     The definition is a `jax.lax.scan` over operators: the model, `poisson_input`, `csr_event_arrivals` or
     `compact_event_arrivals`, and the rules of plasticity. On the CPU the scan is one native call, which gives
     the bits that the operators have on one thread, on however many threads it runs. On a GPU it is one
-    kernel, whose threads stay for all steps, unless a projection learns; what arrives in a step is added up
-    in any order there, so that sums are rounded otherwise.
+    kernel, whose threads stay for all steps; what arrives in a step is added up in any order there, so that
+    sums are rounded otherwise.
     Elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are no
     derivatives through spikes. A network is a pytree, as are its parts but for the record, and may be an
     argument of a jitted function; what is static is compiled in.
@@ -161,7 +160,7 @@ class Network:
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        if backend in _BACKENDS and (reason := lacks(self, state, learns=backend in _LEARNING)):
+        if backend in _BACKENDS and (reason := lacks(self, state)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         values = check_inputs(self.inputs, inputs or {}, self.layout, state, count)
         leaves, tree = jax.tree.flatten((self, state, values))
@@ -184,7 +183,7 @@ class Network:
             return f"a scan of operators, since there is no native run on {name}"
         backend, said, package = _NATIVE[name]
         if backend in backends:
-            reason = lacks(self, state, learns=backend in _LEARNING)
+            reason = lacks(self, state)
         else:
             reason = f"{package} is not installed"
         return f"a scan of operators, since {reason}" if reason else said

@@ -51,15 +51,18 @@ def counting_run(steps: int, state: Any, network: Network, **how: Any) -> Callab
 
 
 def counting_stages(
-    steps: int, state: Any, stages: Mapping[int, Network], **how: Any
+    steps: int, state: Any, stages: Mapping[int, Network], *, backend: str | None = None, **how: Any
 ) -> Callable[[Any, Mapping[int, Network]], Counted]:
-    """Compile a run of networks that follow each other: the step from which on one runs -> this network."""
+    """Compile a run of networks that follow each other: the step from which on one runs -> this network.
+
+    `backend` is that of `Network.run`.
+    """
     starts = [*(start for start in stages if start < steps), steps]
 
     def run(state: Any, stages: Mapping[int, Network]) -> Counted:
         count = jnp.zeros((), jnp.int32)
         for start, end in pairwise(starts):
-            state, recording = stages[start].run(state, end - start)
+            state, recording = stages[start].run(state, end - start, backend=backend)
             count += recording.num_spikes
         return state, count
 

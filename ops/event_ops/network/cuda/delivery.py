@@ -91,7 +91,7 @@ def _add(plan: Plan) -> Callable[[Rows], list[str]]:
     def lines(part: Rows) -> list[str]:
         q, sums, own = part.projection, plan.sums[part.sums], f"neuron - WARP * places[{part.source}]"
         target, behind = sums.population, int(plan.is_state(sums))
-        added = [f"column, weight = matrix{q}_1[np.uint64(entry)], at(matrix{q}_0, entry)"]
+        added = [f"column, weight = matrix{q}_1[np.uint64(entry)], widened(at(matrix{q}_0, entry))"]
         if part.part >= 0:
             word = "narrow_word_in" if part.narrow else "word_in"
             given = f"matrix{q}_0[np.uint64(entry)], at(matrix{q}_2, {own})"

@@ -70,19 +70,24 @@ def timing(plan: Plan, projections: Sequence[Projection]) -> tuple[int, int, boo
     """Return the slots of the rings, the steps of a turn, and whether it has two barriers.
 
     What a spike adds is read d steps later, or d + 1 for states. A turn of n steps delivers the spikes of the
-    turn before: where all is read 2 n steps later or more, the neurons need not wait for it.
+    turn before: where all is read 2 n steps later or more, the neurons need not wait for it. Weights that
+    learn are read in the step in which a spike arrives.
     """
     parts = [(projections[q], int(plan.is_state(x))) for x in plan.sums for q, _, _ in x.projections]
     least = min((part.min_delay + behind for part, behind in parts), default=2 * _MOST_STEPS)
     slots = max((max(part.ages) + behind for part, behind in parts), default=1)
+    if plan.learning:
+        return max(slots, 1), 1, True
     return max(slots, 1), max(1, min(least // 2, _MOST_STEPS)), least < 2
 
 
 def rows_of(plan: Plan, arrays: dict[str, Any]) -> tuple[Rows, ...]:
-    """Return the rows of all projections, each part of a matrix by itself."""
-    rows = []
+    """Return the rows of all projections that do not learn, each part of a matrix by itself."""
+    rows, learning = [], {part.projection for part in plan.learning}
     for k, sums in enumerate(plan.sums):
         for q, source, count in sums.projections:
+            if q in learning:
+                continue
             parts = range(arrays[f"matrix{q}_1"].shape[0]) if count == 4 else [-1]
             narrow = count == 4 and are_narrow(arrays[f"matrix{q}_0"])
             delays = arrays[f"ages{q}"].size > 1
@@ -103,6 +108,6 @@ def how_of(
     entries = sum(arrays[f"matrix{q}_{1 if count == 3 else 0}"].size for _, q, count in used)
     resident = span == 1 and -(-words // launch.blocks) <= launch.threads // WARP
     wide = entries * span > np.iinfo(np.int32).max
-    is_pulled = two and slots == 1 and resident and are_few(projections)
+    is_pulled = two and not plan.learning and slots == 1 and resident and are_few(projections)
     pulled = dtypes_of(plan, projections) if is_pulled else ()
     return How(launch.threads, two, resident, wide, pulled)

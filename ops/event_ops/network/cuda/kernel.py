@@ -9,14 +9,16 @@ import numpy as np
 from numba import cuda
 
 from event_ops.codegen.emit import defined, filled
-from event_ops.kernels.numba_cuda.access import at, upper_bound
+from event_ops.kernels.numba_cuda.access import at, bit_at, is_inside, upper_bound, widened
 from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
+from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where, make_sum_before, sum_up_to
 from event_ops.kernels.numba_cuda.wide import wide_load
 from event_ops.network.cuda import device
 from event_ops.network.cuda.delivery import deliver_lines
 from event_ops.network.cuda.division import How, Rows
+from event_ops.network.cuda.learning import functions, kept, learn_lines
 from event_ops.network.cuda.neurons import Lines, functions_of, neuron_lines
 from event_ops.network.cuda.pulled import BEGIN, pull_lines
 from event_ops.network.plan import Plan, changed, outputs
@@ -44,6 +46,7 @@ base, base_slot = start, np.int64(0)
 half, first_step, last_step, slot = np.int64(0), start, start, np.int64(0)
 for turn in range(numbers[4]):
     {ahead}
+    {learn}
     {deliver}
     {between}
     {neurons}
@@ -74,18 +77,23 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     shared = [f"pulled{j} = cuda.shared.array(THREADS, numba.{x})" for j, x in enumerate(how.pulled) if x]
     shared += [f"pulled{j}[thread] = 0" for j, x in enumerate(how.pulled) if x]
     between = ["arrive(arrived)", "target = np.int32(target + blocks)", "wait_for_all(arrived, target)"]
+    first = learn_lines(plan, 1, post_first=True)
+    arriving = [line for x in (False, True) for line in learn_lines(plan, 0, post_first=x)]
     body = filled(
         _RUN,
         begin=[*(BEGIN if how.pulled else ()), *shared, *lines.begin],
         ahead=[] if how.two else lines.ahead,
+        learn=[*first, *(between if first else ()), *arriving],
         deliver=pull_lines(plan) if how.pulled else deliver_lines(plan, parts),
         between=[*([] if how.pulled else between), *lines.ahead] if how.two else [],
-        neurons=lines.neurons,
+        neurons=[*lines.neurons, *learn_lines(plan, 1, post_first=False)],
         meanwhile=lines.meanwhile,
         end=lines.end,
     )
     outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
-    outside |= {x.__name__: x for x in (at, lanes_where, sum_up_to, upper_bound, wide_load)}
+    outside |= functions(plan)
+    outside |= {x.__name__: x for x in (at, bit_at, csr_row, is_inside, widened)}
+    outside |= {x.__name__: x for x in (lanes_where, sum_up_to, upper_bound, wide_load)}
     outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {
         "sum_before": make_sum_before(how.threads // WARP, np.int32),
@@ -113,9 +121,9 @@ def _word_in(narrow: bool) -> Any:
 
 
 def updated(plan: Plan) -> list[str]:
-    """Return the names of the arrays that a run updates: states, histories, counters and rings."""
+    """Return the names of the arrays that a run updates: states, histories, counters, rings, kept spikes."""
     rings = [f"ring{k}" for k, sums in enumerate(plan.sums) if sums.projections]
-    return [*changed(plan), "arrived", "fired", *rings]
+    return [*changed(plan), "arrived", "fired", *rings, *(f"kept{p}" for p in kept(plan))]
 
 
 def results(plan: Plan) -> list[str]:

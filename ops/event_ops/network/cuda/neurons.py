@@ -10,6 +10,7 @@ from numba import cuda
 from event_ops.codegen.emit import array_names, body_lines, defined, filled, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_CUDA
 from event_ops.network.cuda.division import How
+from event_ops.network.cuda.learning import keep_lines, raise_lines
 from event_ops.network.plan import Plan
 from event_ops.neurons.emit import DividedStep, divided_step
 from event_ops.neurons.numba_cuda import shared_names, step_of
@@ -26,7 +27,9 @@ if time < stop:
     if lane == 0:
         fired[(half + time - first_step) * words + word] = bits
         if time >= stop - historyP.shape[0]:
-            historyP[time % historyP.shape[0], word - places[P]] = bits"""
+            historyP[time % historyP.shape[0], word - places[P]] = bits
+        {keep}
+{raised}"""
 
 _NEURONS: Final = """\
 for word in range(max(low, places[P]) + thread // WARP, min(high, places[P + 1]), WARPS):
@@ -148,6 +151,8 @@ def neuron_lines(plan: Plan, p: int, how: How, lines: Lines) -> None:
         record=_recorded(plan, p),
         variables=variables,
         after=[*(f"{x} = after[{k}]" for k, x in enumerate(states)), f"spike = after[{len(states)}]"],
+        keep=keep_lines(plan, p),
+        raised=raise_lines(plan, p),
     )
     if not how.resident:
         lines.neurons += _of(p, filled(_NEURONS, zero=zero, load=load, step=step, store=store))

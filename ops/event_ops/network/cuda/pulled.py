@@ -55,7 +55,7 @@ sender = neuron - WARP * places[SOURCE]
 if hasTARGET and 0 <= sender < sizeSOURCE and ages[0] + offset >= 0:
     cell = (low + thread // WARP - places[TARGET]) * sizeSOURCE + sender
     for k in range(startsQ[cell], startsQ[cell + 1]):
-        cuda.atomic.add(pulledSUMS, lead + lanesQ[k], at(weightsQ, k))"""
+        cuda.atomic.add(pulledSUMS, lead + lanesQ[k], widened(at(weightsQ, k)))"""
 
 
 def pull_lines(plan: Plan) -> list[str]:
