@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from small_networks import DELAYS, LIF, START, E, assert_same, delta, in_two_parts, matrix, silent
 
-from event_ops import CSR, lif_step, surrogate
+from event_ops import CSR, lif_step
 from event_ops.network import Network, PoissonInput, Population, Projection, Record
 
 
@@ -18,16 +18,11 @@ def twice(V_m, refractory, **parameters):
     return lif_step(V_m, refractory, 0.0, **parameters)
 
 
-def smooth(V_m, refractory, **parameters):
-    return lif_step(V_m, refractory, 20.0, surrogate=surrogate.fast_sigmoid(), **parameters)
-
-
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
         (with_offset, "with_offset computes before or behind the step"),
         (twice, "twice calls 2 steps of neurons"),
-        (smooth, "the spikes of the model smooth are numbers"),
     ],
 )
 def test_what_has_no_native_run_says_why_and_is_a_scan(model, reason):
@@ -53,10 +48,21 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
     [
         (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
         (
-            lambda: Projection(np.eye(3), "jump", delay=1),
+            lambda: Projection([[1.0]], "jump", delay=1),
             TypeError,
-            "A is a ndarray; expected a CSR or CompactCSR",
+            "A is a list; expected a CSR or CompactCSR matrix or a 2-d array",
         ),
+        (
+            lambda: Projection(np.eye(3, dtype=int), "jump", delay=1),
+            TypeError,
+            "A has dtype int.*; expected float32 or float64",
+        ),
+        (
+            lambda: Projection(np.eye(3), "jump", delay=[1, 2]),
+            ValueError,
+            "A is a 2-d array; expected one delay for all",
+        ),
+        (lambda: Projection(np.eye(3), "jump", slots=3), TypeError, "A is a 2-d array, and slots is given"),
         (lambda: Projection(SQUARE.T, "jump", delay=1), ValueError, "A is read transposed"),
         (
             lambda: Projection(in_two_parts(matrix(E, E, 1.0)), "jump", delay=DELAYS),

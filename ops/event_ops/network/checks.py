@@ -12,7 +12,7 @@ from event_ops.checks.inputs import is_number
 from event_ops.network.inputs import Input, PoissonInput, SpikeInput, TimedInput
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
 from event_ops.network.learning import first_synapses
-from event_ops.network.parts import Population, Record
+from event_ops.network.parts import SPIKES, Population, Record
 from event_ops.network.projections import Projection
 from event_ops.network.states import State
 from event_ops.neurons.model import REFRACTORY
@@ -217,8 +217,8 @@ def check_synapses(synapses: Any, projections: Sequence[Projection]) -> None:
 
 
 def _check_ids(key: str, ids: np.ndarray, states: Mapping[str, Any], size: int) -> None:
-    if key not in states:
-        raise ValueError(f"Record has the state {key!r}; expected one of {', '.join(states)}")
+    if key not in states and key != SPIKES:
+        raise ValueError(f"Record has the state {key!r}; expected one of {', '.join(states)}, or {SPIKES!r}")
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         raise ValueError(
             f"Record has ids of {key} from {ids.min()} to {ids.max()}; expected them in [0, {size})"

@@ -76,6 +76,11 @@ def float_of(states: Mapping[str, jax.Array]) -> Any:
     return next(x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating))
 
 
+def recorded_dtype(states: Mapping[str, jax.Array], key: str) -> Any:
+    """Return the dtype of a recorded state, or of counts of spikes."""
+    return states[key].dtype if key in states else float_of(states)
+
+
 def _under_way(name: str, projections: Sequence[Projection]) -> Iterator[int]:
     """Return the delays of the spikes of a population, on their way out and back."""
     for part in projections:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from event_ops import plasticity
 from event_ops.catalog.csr_event_arrivals.op import csr_event_arrivals
@@ -40,15 +41,17 @@ def learned(
     sent, back: the histories of the neurons that send and that receive.
     """
     learning: Any = part.plasticity
-    arriving = _fired(sent, step - part.ages[0], part.shape[0])
-    returning = _fired(back, step - learning.post_delay, part.shape[1])
+    sending = fired(sent, step - part.ages[0], part.shape[0])
+    # Rules are about events: derivatives pass through what is delivered alone.
+    arriving = sending.astype(bool)
+    returning = fired(back, step - learning.post_delay, part.shape[1]).astype(bool)
     w, decayed = synapses[WEIGHT], _decayed(learning, synapses)
     raised_pre = decayed | _raised(learning, "pre", decayed, arriving)
     if learning.post_first:
         w = _changed(part, 1, w, decayed, returning)
     w = _changed(part, 0, w, decayed, arriving)
     A: Any = part.A
-    sums = csr_event_arrivals(arriving[None], w, A.indices, A.indptr, 0, shape=part.shape, initial=sums)
+    sums = csr_event_arrivals(sending[None], w, A.indices, A.indptr, 0, shape=part.shape, initial=sums)
     if not learning.post_first:
         # Delivered first, so that weights change in place.
         w, sums = jax.lax.optimization_barrier((w, sums))
@@ -56,9 +59,10 @@ def learned(
     return sums, {WEIGHT: w} | raised_pre | _raised(learning, "post", decayed, returning)
 
 
-def _fired(history: jax.Array, step: jax.Array, n: int) -> jax.Array:
-    """Return who spiked in a step of a history."""
-    return unpack_events(history[step % history.shape[0]], n=n)
+def fired(history: jax.Array, step: jax.Array, n: int) -> jax.Array:
+    """Return who spiked in a step of a history, as flags or numbers."""
+    row = history[step % history.shape[0]]
+    return unpack_events(row, n=n) if row.dtype == np.uint32 else row
 
 
 def _decayed(learning: Plasticity, synapses: Synapses) -> Synapses:

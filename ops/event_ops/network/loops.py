@@ -132,6 +132,15 @@ def add_parts(matrix: Any, lists: Any, rows: Any, each: Any, y: Any, low: Any, h
             add_words_to_range(matrix, part, lists, rows, each, y, begin, end)
 
 
+@njit(**INLINED)
+def add_dense(matrix: Any, lists: Any, rows: Any, each: Any, y: Any, low: Any, high: Any) -> None:
+    """Add rows of a dense matrix to a range of y."""
+    for position in range(np.uintp(rows.size)):
+        row = matrix[0][rows[position]]
+        for j in range(np.uintp(low), np.uintp(high)):
+            y[j] += row[j]
+
+
 def make_deliver(add: Any, **options: Any) -> Any:
     """Return the function that adds the rows of the spikes that arrive now to a range of y.
 
@@ -172,6 +181,7 @@ def make_deliver(add: Any, **options: Any) -> Any:
     return deliver
 
 
+deliver_dense = make_deliver(add_dense, **INLINED)
 # Words are added by functions that allocate.
 deliver_entries, deliver_words = make_deliver(add_entries, **INLINED), make_deliver(add_parts)
 
@@ -198,6 +208,14 @@ def record_state(state: Any, chosen: Any, row: Any, low: Any, high: Any) -> None
     for k in range(np.uintp(chosen.size)):
         if low <= chosen[k] < high:
             row[k] = state[chosen[k]]
+
+
+@njit(**INLINED)
+def count_spikes(is_first: Any, spikes: Any, chosen: Any, row: Any, low: Any, high: Any) -> None:
+    """Add the spikes of chosen neurons of a range to their counts, which begin in the first step of a row."""
+    for k in range(np.uintp(chosen.size)):
+        if low <= chosen[k] < high:
+            row[k] = row.dtype.type(spikes[chosen[k]]) + (row.dtype.type(0) if is_first else row[k])
 
 
 @njit

@@ -15,14 +15,17 @@ from event_ops.network.states import State
 Run = Callable[[Any, State, Plan, Arrays, Any], Any]  # of network, state, plan, its arrays, and outs
 
 
-def make_build(run: Run) -> Callable[..., Any]:
-    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan."""
+def make_build(run: Run, *, on_gpu: bool) -> Callable[..., Any]:
+    """Return `build`, whose function of the leaves of network, state and inputs is the run, or the scan.
+
+    `on_gpu` is that of `plan_of`.
+    """
 
     def build(*, tree: Any, steps: int, outs: Any, **_: Any) -> Callable[..., Any]:
         def call(*leaves: Any) -> Any:
             network, state, values = jax.tree.unflatten(tree, leaves)
             try:
-                plan, arrays = plan_of(network, state, values, steps)
+                plan, arrays = plan_of(network, state, values, steps, on_gpu=on_gpu)
             except NoNativeRunError as reason:
                 warnings.warn(
                     f"the network runs as a scan of operators, since {reason}; change that, or say that "

@@ -25,10 +25,14 @@ from event_ops.neurons.numba_cpu import step_range
 from ffi_bridge import numba_kernel
 
 _KEPT: Final = 1024  # plans
-_DELIVER: Final = {3: "deliver_entries", 4: "deliver_words"}  # by the number of arrays of a matrix
+_DELIVER: Final = {
+    1: "deliver_dense",
+    3: "deliver_entries",
+    4: "deliver_words",
+}  # by the number of arrays of a matrix
 _LOOPS: Final = (
     clear, done, draw, hoist, loops.Sent, loops.add_train, loops.add_values, loops.bounds_of,
-    loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state,
+    loops.count_spikes, loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of, loops.record_state,
     loops.write_history, new_phases, num_threads, prange, stored_spikes, take, *learning_source.LOOPS,
 )  # fmt: skip
 _OUTSIDE: Final = {
@@ -128,10 +132,16 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
 def _turn(plan: Plan) -> list[str]:
     """Return the lines of a share of a turn."""
     places = range(len(plan.populations))
-    record = ["if turn % interval == 0:"] if plan.recorded else []
+    record = ["row = (turn - 1) // interval"] if plan.recorded else []
     for r, (p, key) in enumerate(plan.recorded):
-        state = f"state{p}_{plan.populations[p].states.index(key)}"
-        record += [f"    record_state({state}, chosen{r}, trace{r}[turn // interval - 1], low{p}, high{p})"]
+        states, chosen = plan.populations[p].states, f"chosen{r}, trace{r}[row], low{p}, high{p})"
+        if key in states:
+            record += [
+                "if turn % interval == 0:",
+                f"    record_state(state{p}_{states.index(key)}, {chosen}",
+            ]
+        else:
+            record += [f"count_spikes((turn - 1) % interval == 0, spikes{p}, {chosen}"]
     return filled(
         _TURN,
         join=[f"end_step(sent{p}, before, first[{p}], found, times, ids)" for p in places],
@@ -248,4 +258,4 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     return structured(network, plan, native(*arrays.values(), *old))
 
 
-build = make_build(_run)
+build = make_build(_run, on_gpu=False)

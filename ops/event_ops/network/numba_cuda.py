@@ -117,4 +117,4 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
     return structured(network, plan, [*ended, *found[len(old) :]])
 
 
-build = make_build(_run)
+build = make_build(_run, on_gpu=True)

@@ -4,7 +4,7 @@ import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -28,7 +28,8 @@ class Population:
         model: what `neuron_step` returns, or a step of the catalog, such as `lif_expsyn_step`, or a function
             that is called as those are: with states and parameters by name.
         parameters: what the model takes by name beside states and receptors: numbers, or arrays of shape
-            (size,); of a model with noise neither seed nor step, which the network gives.
+            (size,); of a model with noise neither seed nor step, which the network gives. With a `surrogate`,
+            from `event_ops.surrogate`, derivatives pass through its spikes.
 
     Raises:
         TypeError: size is no integer, or a parameter no number or array.
@@ -100,6 +101,9 @@ def number(x: Any) -> Any:
     return x[()] if isinstance(x, np.ndarray) else x
 
 
+SPIKES: Final = "spikes"  # the name of counts of spikes among recorded states
+
+
 @dataclass(frozen=True, init=False)
 class Record:
     """Choose the record of a run: spikes as a list, and states of some neurons. It is static.
@@ -108,7 +112,8 @@ class Record:
         spikes: how many spikes of a run have room, >= 0. More are counted, and reported where the list is
             read.
         states: name of a state -> ids of neurons, that are known now; where the network has several
-            populations, name of the population -> such a dictionary.
+            populations, name of the population -> such a dictionary. By the name "spikes", unless a state has
+            it, how many spikes each neuron had since the last row, in the dtype of the states.
         every: record states behind each so many steps, >= 1.
 
     Raises:

@@ -83,29 +83,38 @@ def outputs(plan: Plan) -> list[str]:
     return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
-def lacks(network: Any, state: State) -> str:
-    """Return why a network has no native run, as a clause, or ""."""
+def lacks(network: Any, state: State, *, on_gpu: bool = False, surrogates: bool = False) -> str:
+    """Return why a network has no native run, as a clause, or ""; options are those of `plan_of`."""
     try:
-        plan_of(network, state, {}, 1)
+        plan_of(network, state, {}, 1, on_gpu=on_gpu, surrogates=surrogates)
     except NoNativeRunError as reason:
         return str(reason)
     return ""
 
 
 def plan_of(
-    network: Any, state: State, values: Mapping[str, jax.Array], steps: int
+    network: Any,
+    state: State,
+    values: Mapping[str, jax.Array],
+    steps: int,
+    *,
+    on_gpu: bool = False,
+    surrogates: bool = False,
 ) -> tuple[Plan, Arrays]:
     """Return the plan of a run from this state, and name -> array that its kernel reads.
 
-    Raises NoNativeRunError.
+    `on_gpu`: whether the kernel is that of a GPU, which lacks some; `surrogates`: whether spikes may be
+    numbers. Raises NoNativeRunError.
     """
+    if on_gpu:
+        _check_gpu(network, state)
     layout: Layout = network.layout
     numbers = {name: number for number, name in enumerate(layout.populations)}
     given = Given(state.seed, state.step, steps, values)
     arrays: Arrays = {"begin": state.step, "steps": np.int32(steps), "every": np.int32(network.record.every)}
     arrays["first"] = np.array([*layout.first.values(), layout.total], np.int32)
     neurons = layout.named(state.neurons)
-    stepped = [_noted(layout, name, neurons[name], state, arrays) for name in layout.populations]
+    stepped = [_noted(layout, name, neurons[name], state, arrays, surrogates) for name in layout.populations]
     matrices = [matrix_of(part) for part in network.projections]
     sums = [_sums_of(x, layout, numbers, neurons[x.target], given, arrays, matrices) for x in layout.arrivals]
     for place, part in enumerate(network.projections):
@@ -124,9 +133,21 @@ def plan_of(
     return Plan(tuple(stepped), tuple(sums), tuple(recorded), tuple(learning)), arrays
 
 
+def _check_gpu(network: Any, state: State) -> None:
+    """Raise NoNativeRunError if a network has what the kernel of a GPU lacks."""
+    if any(isinstance(part.A, jax.Array) for part in network.projections):
+        raise NoNativeRunError("the matrix of a projection is a 2-d array, which the kernel of a GPU lacks")
+    neurons = network.layout.named(state.neurons)
+    for name, chosen in network.layout.named(network.record.states).items():
+        if chosen.keys() - neurons[name].keys():
+            raise NoNativeRunError("spikes are recorded as counts, which the kernel of a GPU lacks")
+
+
 def matrix_of(part: Projection) -> tuple[Any, ...]:
-    """Return (data, indices, indptr), or (entries, indptr, scale, starts of the parts)."""
+    """Return the weights of a dense matrix, (data, indices, indptr), or (entries, indptr, scale, starts)."""
     A = part.A
+    if isinstance(A, jax.Array):
+        return (A,)
     if isinstance(A, CompactCSR):
         entries, ends, scale = part.words
         check_parts(entries, ends, scale, None, part.shape, len(part.ages))
@@ -135,7 +156,9 @@ def matrix_of(part: Projection) -> tuple[Any, ...]:
     return event_weights(A.data, A.indices, part.dtype), A.indices, A.indptr
 
 
-def _noted(layout: Layout, name: str, states: dict[str, jax.Array], state: State, arrays: Arrays) -> Neurons:
+def _noted(
+    layout: Layout, name: str, states: dict[str, jax.Array], state: State, arrays: Arrays, surrogates: bool
+) -> Neurons:
     """Return the step of a population; add its parameters to the arrays."""
     population, number = layout.populations[name], list(layout.populations).index(name)
     receptors = {
@@ -147,6 +170,8 @@ def _noted(layout: Layout, name: str, states: dict[str, jax.Array], state: State
     with noted_calls() as notes:
         new, spikes = population.step(states, given)
     _check_noted(population, notes, states, new, spikes)
+    if spikes.dtype != bool and not surrogates:
+        raise NoNativeRunError(f"the spikes of {_model(population)} are numbers, as with a surrogate")
     inputs, static = notes[0].inputs, notes[0].static
     neuron, noise = static["neuron"], static.get("noise", ())
     count = len(neuron.places) - len(noise)
@@ -175,8 +200,6 @@ def _check_noted(
     made = all(x is y for x, y in zip((*new.values(), spikes), results, strict=False))
     if not (taken and made):
         raise NoNativeRunError(f"{_model(population)} computes before or behind the step of its neurons")
-    if spikes.dtype != bool:
-        raise NoNativeRunError(f"the spikes of {_model(population)} are numbers, as with a surrogate")
 
 
 def _model(population: Population) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import FLOATS, is_known, summed_in
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, is_known, summed_in
 from event_ops.network.plasticity import Plasticity
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
@@ -22,12 +23,13 @@ class Projection:
     A pytree, whose leaf is the matrix.
 
     Args:
-        A: CSR or CompactCSR; rows are neurons that send, columns neurons that receive. Weights are in the
-            unit and dtype of the receptor.
+        A: CSR, CompactCSR or a 2-d array, of float32 or float64; rows are neurons that send, columns neurons
+            that receive. Weights are in the unit and dtype of the receptor.
         receptor: the name of a state or variable of the model that receives. To a state the weight is added
             behind the step of the neurons, as NEST adds to currents. A variable, like the `jump` of delta
             synapses, is the sum of what arrives in a step, 0 where nothing does.
-        delay: in steps, the same for all, or (nse,) of integers that are known now, one for each entry of A.
+        delay: in steps, the same for all, or (nse,) of integers that are known now, one for each entry of A,
+            unless it is a 2-d array.
             A spike of step t arrives in step t + delay; so with a delay of 0 it is added behind its own step,
             as Brian2 does without delay, and a variable takes at least 1.
         slots: in place of `delay`, of a matrix that has a row for each neuron and delay, as
@@ -45,7 +47,7 @@ class Projection:
                 between rows of one neuron; with plasticity, more than one delay.
     """
 
-    A: CSR | CompactCSR
+    A: CSR | CompactCSR | jax.Array
     receptor: str
     ages: tuple[int, ...]
     min_delay: int
@@ -55,7 +57,7 @@ class Projection:
 
     def __init__(
         self,
-        A: CSR | CompactCSR | Any,
+        A: CSR | CompactCSR | ArrayLike,
         receptor: str,
         *,
         delay: Any = None,
@@ -64,12 +66,15 @@ class Projection:
         source: str = "",
         target: str = "",
     ) -> None:
-        if not isinstance(A, CSR | CompactCSR):
+        if np.ndim(A) == 2 and isinstance(A, np.ndarray | jax.Array):
+            A = as_array(A, "A")
+            check_dtype("A", A, FLOATS)
+        elif not isinstance(A, CSR | CompactCSR):
             raise TypeError(
-                f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix, rows = source, "
+                f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix or a 2-d array, rows = source, "
                 "columns = target; A.tocsr() makes one of other formats"
             )
-        if A.transposed:
+        elif A.transposed:
             raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
         if (delay is None) == (slots is None):
             raise TypeError(
@@ -94,7 +99,7 @@ class Projection:
     @property
     def dtype(self) -> Any:
         """Return the dtype in which arrivals are summed."""
-        return self.A.dtype if isinstance(self.A, CompactCSR) else summed_in(self.A.data)
+        return summed_in(self.A.data) if isinstance(self.A, CSR) else self.A.dtype
 
     @property
     def words(self) -> tuple[jax.Array, ...]:
@@ -133,11 +138,15 @@ def _learning(A: Any, plasticity: Any, delay: Any) -> CSR:
     return A if plasticity.on_post is None or A.by_column is not None else A.plan(weights=False)
 
 
-def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR, tuple[int, ...], int]:
+def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     """Return the matrix with a row for each neuron and delay, its delays, and the least of them."""
     if delays.dtype.kind not in "iu":
         raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
-    if delays.shape not in ((), (A.nse,)):
+    if delays.shape and isinstance(A, jax.Array):
+        raise ValueError(
+            f"delay has shape {delays.shape}, and A is a 2-d array; expected one delay for all, or a CSR matrix"
+        )
+    if delays.shape and delays.shape != (A.nse,):
         raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
     if delays.size and delays.min() < 0:
         raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
@@ -158,8 +167,12 @@ def _by_delay(A: CSR | CompactCSR, delays: np.ndarray) -> tuple[CSR | CompactCSR
     return CSR(data, A.indices[order], ends, shape=shape, validate=False), _ages(slots), least
 
 
-def _slots_of(A: CSR | CompactCSR, slots: int) -> tuple[tuple[int, ...], int]:
+def _slots_of(A: Any, slots: int) -> tuple[tuple[int, ...], int]:
     """Return the delays of a matrix that has a row for each neuron and delay, and the least with an entry."""
+    if isinstance(A, jax.Array):
+        raise TypeError(
+            "A is a 2-d array, and slots is given; expected a delay, or a CSR or CompactCSR matrix"
+        )
     rows = A.shape[0]
     if slots < 1 or rows % slots:
         raise ValueError(

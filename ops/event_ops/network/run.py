@@ -12,8 +12,11 @@ import numpy as np
 from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
+from event_ops.network.gradient.call import Run
+from event_ops.network.gradient.choice import ON_GPU, has_surrogates, lacks_gradient, runs_natively
+from event_ops.network.gradient.primitive import differentiable_run
 from event_ops.network.inputs import Input
-from event_ops.network.layout import ONLY, Layout
+from event_ops.network.layout import ONLY, Layout, recorded_dtype
 from event_ops.network.learning import first_synapses
 from event_ops.network.parts import Population, Record
 from event_ops.network.plan import lacks
@@ -160,14 +163,18 @@ class Network:
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        if backend in _BACKENDS and (reason := lacks(self, state)):
+        is_smooth = has_surrogates(self, state)
+        if backend in _BACKENDS and (reason := self._reason(state, backend, is_smooth)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         values = check_inputs(self.inputs, inputs or {}, self.layout, state, count)
         leaves, tree = jax.tree.flatten((self, state, values))
         outs = self._outs(state, count)
-        neurons, history, synapses, recorded = kernel(
-            *leaves, outs=outs, backend=backend, tree=tree, steps=count
-        )
+        if is_smooth and runs_natively(self, state, backend):
+            found = differentiable_run(Run.of(self, state, values, count, outs), leaves)
+        else:
+            how = "reference" if is_smooth else backend
+            found = kernel(*leaves, outs=outs, backend=how, tree=tree, steps=count)
+        neurons, history, synapses, recorded = found
         step = state.step + np.int32(count)
         return State(neurons, history, step, state.seed, synapses), Recording(*recorded)
 
@@ -182,11 +189,20 @@ class Network:
         if name not in _NATIVE:
             return f"a scan of operators, since there is no native run on {name}"
         backend, said, package = _NATIVE[name]
+        is_smooth = has_surrogates(self, state)
         if backend in backends:
-            reason = lacks(self, state)
+            reason = self._reason(state, backend, is_smooth)
         else:
             reason = f"{package} is not installed"
-        return f"a scan of operators, since {reason}" if reason else said
+        if reason:
+            return f"a scan of operators, since {reason}"
+        return f"{said}, and one for its gradient" if is_smooth else said
+
+    def _reason(self, state: State, backend: str, is_smooth: bool) -> str:
+        """Return why a run is not one native call, as a clause, or ""."""
+        if is_smooth:
+            return lacks_gradient(self, state) if backend == "numba_cpu" else ON_GPU
+        return lacks(self, state, on_gpu=backend == "numba_cuda")
 
     def _outs(self, state: State, steps: int) -> Any:
         """Return shapes and dtypes of the results of a run."""
@@ -195,7 +211,7 @@ class Network:
         neurons, history, synapses = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), changed)
         states = {
             name: {
-                key: jax.ShapeDtypeStruct((rows, ids.size), layout.named(neurons)[name][key].dtype)
+                key: jax.ShapeDtypeStruct((rows, ids.size), recorded_dtype(layout.named(neurons)[name], key))
                 for key, ids in chosen.items()
             }
             for name, chosen in layout.named(self.record.states).items()

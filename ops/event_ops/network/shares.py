@@ -6,6 +6,7 @@ does, so that the bits of a run do not depend on the number of threads.
 
 from typing import Any, Final
 
+import jax
 import numpy as np
 
 from event_ops.network.layout import Layout
@@ -27,7 +28,8 @@ def most_shares(network: Any, plan: Plan) -> int:
     each = [operations_of(part.neuron, part.noise) for part in plan.populations]
     operations = sum(size * cost for size, cost in zip(sizes, each, strict=True))
     operations += sum(_OPERATIONS_A_NUMBER * sizes[x.population] * len(x.inputs) for x in plan.sums)
-    operations += sum(part.A.nse for part in network.projections) // _SYNAPSES_AN_OPERATION
+    synapses = (part.A.size if isinstance(part.A, jax.Array) else part.A.nse for part in network.projections)
+    operations += sum(synapses) // _SYNAPSES_AN_OPERATION
     return max(1, operations // OPERATIONS_A_SHARE)
 
 

@@ -1,0 +1,87 @@
+"""The lines that steps forwards and backwards have in common: names of arrays, and one step of a sample."""
+
+from collections.abc import Callable
+from typing import Final
+
+from event_ops.codegen.emit import tuple_of
+from event_ops.codegen.function import ALL
+from event_ops.network.gradient.adjoint import has_surrogate
+from event_ops.network.plan import Plan, Sums
+
+KIND: Final = {1: "dense", 3: "entries"}  # by the number of arrays of a matrix
+
+
+def each_state(plan: Plan) -> list[tuple[int, int]]:
+    """Return (population, place) of all states."""
+    return [(p, k) for p, part in enumerate(plan.populations) for k in range(len(part.states))]
+
+
+def matrix(q: int, count: int) -> str:
+    """Return the tuple of the arrays of a matrix."""
+    return tuple_of([f"matrix{q}_{k}" for k in range(count)])
+
+
+def variables(plan: Plan, p: int, sums: Callable[[int], str]) -> list[str]:
+    """Return what the step of a population takes behind its states."""
+    part = plan.populations[p]
+    names = [f"value{p}_{k}" for k in range(len(part.variables))]
+    for k, each in enumerate(plan.sums):
+        if each.population == p and each.receptor in part.variables:
+            names[part.variables.index(each.receptor)] = sums(k)
+    return names
+
+
+def hoisted(plan: Plan, p: int) -> list[str]:
+    """Return the lines in front of all loops: the size of a population, and what is one for all of it."""
+    part = plan.populations[p]
+    places = part.neuron.places[part.neuron.positional :]
+    return [
+        f"size{p}, lead{p} = kept{p}_0.shape[2], bits{p}.shape[1] - count",
+        f"listed{p} = np.empty(bits{p}.shape[2] * 32, np.uint32)",
+        f"spikes{p} = np.empty(size{p}, {f'kept{p}_0.dtype' if has_surrogate(part.neuron) else 'np.bool_'})",
+        *(f"seen{p}_{k} = np.empty(size{p}, kept{p}_0.dtype)" for k in range(_seen(plan, p))),
+        *(
+            f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
+            for k, (receptor, place) in enumerate(zip(part.variables, places, strict=True))
+            if not receptor
+        ),
+    ]
+
+
+def _seen(plan: Plan, p: int) -> int:
+    neuron = plan.populations[p].neuron
+    return neuron.count - neuron.positional - 1
+
+
+def step_lines(
+    plan: Plan, state: Callable[[int, int], str], sums: Callable[[int], str], *, packs: bool
+) -> list[str]:
+    """Return the lines of step s of sample b, at time `now`; `packs`: its spikes are written as bits."""
+    lines: list[str] = []
+    for k, each in enumerate(plan.sums):
+        if not plan.is_state(each):
+            lines += [f"{sums(k)}[:] = 0", *_added(each, sums(k))]
+    for p, part in enumerate(plan.populations):
+        states = [state(p, k) for k in range(len(part.states))]
+        seen = [f"seen{p}_{k}" for k in range(_seen(plan, p))]
+        written = tuple_of([*states, f"stored_spikes(spikes{p})", *seen])
+        taken = variables(plan, p, sums)
+        lines.append(f"step{p}({written}, {tuple_of(taken) if taken else '()'}, 0, size{p})")
+        lines += [f"pack(spikes{p}, bits{p}[b, lead{p} + s])"] if packs else []
+    for each in plan.sums:
+        if plan.is_state(each):
+            place = plan.populations[each.population].states.index(each.receptor)
+            lines += _added(each, state(each.population, place))
+    return lines
+
+
+def _added(sums: Sums, y: str) -> list[str]:
+    values = [
+        f"add_values(values{m}[min(b, values{m}.shape[0] - 1)], hold{m}[0], s, {y}, 0, size{sums.population})"
+        for m, _ in sums.inputs
+    ]
+    return values + [
+        f"deliver_{KIND[count]}({matrix(q, count)}, ages{q}, bits{source}[b], lead{source} + s, now, "
+        f"listed{source}, size{source}, {y})"
+        for q, source, count in sums.projections
+    ]
