@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from event_ops.kernels.numba_cpu.jit import INLINED, REORDER, njit
-from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
+from event_ops.kernels.numba_cpu.packed_events import pack_into, set_bits_into
 from event_ops.network.loops import add_dense, add_entries
 
 __all__ = ["add_dense", "add_entries"]
 
 
-@njit(**INLINED)
+@njit
 def pack(spikes: Any, row: Any) -> None:
     """Write spikes, which are not 0, as bits."""
-    row[:] = 0
+    flags = np.empty(spikes.size, np.bool_)
     for i in range(np.uintp(spikes.size)):
-        row[i // BITS] |= np.uint32(spikes[i] != 0) << np.uint32(i % BITS)
+        flags[i] = spikes[i] != 0
+    pack_into(flags, row.view(np.uint8))
 
 
 @njit

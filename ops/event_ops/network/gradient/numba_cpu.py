@@ -10,6 +10,7 @@ from jax.extend.core import Literal
 
 from event_ops.network.gradient import backward, forward
 from event_ops.network.gradient.call import Batch, Run
+from event_ops.network.gradient.lines import Wanted, float_places
 from event_ops.network.native import structured
 from event_ops.network.plan import Arrays, Plan, plan_of
 from event_ops.network.states import State
@@ -107,21 +108,26 @@ def build_backward(
         shared = _Shared(run, batch, leaves, wanted)
         own = any(is_each for k, is_each in zip(wanted, each, strict=True) if k in shared.places)
         timed = _timed(made, wanted, each)
-        chosen = backward.Wanted(
-            (*((name, own) for name in shared.names), *((name, is_each) for name, _, is_each in timed))
+        first = _first(made, wanted)
+        chosen = Wanted(
+            (
+                *((name, own) for name in shared.names),
+                *((name, is_each) for name, _, is_each in timed),
+                *((name, True) for name, _ in first),
+            )
         )
-        like = [arrays[name.replace("d_", "")] for name in backward.outputs(plan, chosen)]
-        outs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like[: len(like) - len(chosen.names)]]
-        for (name, is_each), x in zip(chosen.names, like[len(outs) :], strict=True):
-            shape = x.shape[1:] if name.startswith("values") else x.shape or (1,)
-            outs.append(jax.ShapeDtypeStruct((made.size if is_each else shares, *shape), x.dtype))
-        found = numba_kernel(backward.kernel(plan, tuple(arrays), chosen), tuple(outs))(*arrays.values())
-        by_name = dict(zip(backward.outputs(plan, chosen), found, strict=True))
-        cts = shared.pulled({name: by_name[f"d_{name}"] for name in shared.names}, own)
+        like = []
+        for name, is_each in chosen.names:
+            shape = arrays[name].shape if name.startswith(("given", "matrix")) else arrays[name].shape[1:]
+            sizes = (made.size if is_each else shares, *(shape or (1,)))
+            like.append(jax.ShapeDtypeStruct(sizes, arrays[name].dtype))
+        found = numba_kernel(backward.kernel(plan, tuple(arrays), chosen), tuple(like))(*arrays.values())
+        by_name = dict(zip((name for name, _ in chosen.names), found, strict=True))
+        cts = shared.pulled({name: by_name[name] for name in shared.names}, own)
         for name, leaf, _ in timed:
-            cts[leaf] = by_name[f"d_{name}"]
-        for name, leaf in _first(made, wanted):
-            cts[leaf] = by_name[f"d_{name}"]
+            cts[leaf] = by_name[name]
+        for name, leaf in first:
+            cts[leaf] = by_name[name]
         return [_in_shape(cts[k], is_each, leaves[k]) for k, is_each in zip(wanted, each, strict=True)]
 
     return call
@@ -146,7 +152,7 @@ def _first(made: _Prepared, wanted: Sequence[int]) -> list[tuple[str, int]]:
     names = list(made.network.layout.populations)
     found = [
         (f"init{p}_{k}", neurons[names[p]][plan.populations[p].states[k]])
-        for p, k in backward.float_places(plan)
+        for p, k in float_places(plan)
     ]
     return [(name, leaf) for name, leaf in found if leaf in wanted]
 

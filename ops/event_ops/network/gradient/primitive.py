@@ -149,12 +149,12 @@ def _batched(
 ) -> tuple[Any, Any]:
     """Return a batch as one call, or one call after the other where samples share too little."""
     run, batch = static["run"], static["batch"]
-    size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not batching.not_mapped)
+    size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     moved = [
-        x if axis is batching.not_mapped else jnp.moveaxis(x, axis, 0)
+        x if axis is None else jnp.moveaxis(x, axis, 0)
         for x, axis in zip(args, axes, strict=True)
     ]
-    mapped = [axis is not batching.not_mapped for axis in axes]
+    mapped = [axis is not None for axis in axes]
     count = len(batch.mapped)
     of_leaves = [k for k in range(count) if mapped[k]]
     rest = range(count, count + (0 if primitive is _run_p else len(run.residuals)))

@@ -1,6 +1,6 @@
 """The lines that steps forwards and backwards have in common: names of arrays, and one step of a sample."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from event_ops.codegen.emit import tuple_of
@@ -54,14 +54,23 @@ def _seen(plan: Plan, p: int) -> int:
 
 
 def step_lines(
-    plan: Plan, state: Callable[[int, int], str], sums: Callable[[int], str], *, packs: bool
+    plan: Plan,
+    populations: Sequence[int],
+    state: Callable[[int, int], str],
+    sums: Callable[[int], str],
+    *,
+    packs: bool,
 ) -> list[str]:
-    """Return the lines of step s of sample b, at time `now`; `packs`: its spikes are written as bits."""
+    """Return the lines of step s of sample b, at time `now`, for some populations.
+
+    packs: their spikes are written as bits; else they are known.
+    """
     lines: list[str] = []
     for k, each in enumerate(plan.sums):
-        if not plan.is_state(each):
+        if not plan.is_state(each) and each.population in populations:
             lines += [f"{sums(k)}[:] = 0", *_added(each, sums(k))]
-    for p, part in enumerate(plan.populations):
+    for p in populations:
+        part = plan.populations[p]
         states = [state(p, k) for k in range(len(part.states))]
         seen = [f"seen{p}_{k}" for k in range(_seen(plan, p))]
         written = tuple_of([*states, f"stored_spikes(spikes{p})", *seen])
@@ -69,7 +78,7 @@ def step_lines(
         lines.append(f"step{p}({written}, {tuple_of(taken) if taken else '()'}, 0, size{p})")
         lines += [f"pack(spikes{p}, bits{p}[b, lead{p} + s])"] if packs else []
     for each in plan.sums:
-        if plan.is_state(each):
+        if plan.is_state(each) and each.population in populations:
             place = plan.populations[each.population].states.index(each.receptor)
             lines += _added(each, state(each.population, place))
     return lines
