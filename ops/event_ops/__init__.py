@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from event_ops import eventprop as eventprop
 from event_ops import network as network
 from event_ops import plasticity as plasticity
 from event_ops import surrogate as surrogate

@@ -1,0 +1,10 @@
+"""EventProp: spikes at exact times, and exact gradients of them in weights and delays.
+
+`lif` maps spikes to spikes, and `leaky_integrator` spikes to potentials.
+"""
+
+from event_ops.eventprop.spikes import Spikes as Spikes
+from event_ops.eventprop.spikes import leaky_integrator as leaky_integrator
+from event_ops.eventprop.spikes import lif as lif
+
+__all__ = ["Spikes", "leaky_integrator", "lif"]

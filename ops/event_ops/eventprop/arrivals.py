@@ -1,0 +1,117 @@
+"""Spikes in lists by the step in which they arrive: a spike comes into one when it is known.
+
+Spike m is input m, or behind the inputs neuron spike m - inputs. A list is a chain: the first of each step,
+then for each spike the next one.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from event_ops.kernels.numba_cpu.jit import njit
+
+
+class Sample(NamedTuple):
+    """Hold the spikes of one sample: given ones, and those of neurons, whose rows follow the input rows."""
+
+    times: Any
+    ids: Any
+    out_times: Any
+    out_ids: Any
+    input_rows: Any
+
+
+class Chains(NamedTuple):
+    """Hold for each step its first spike, and for each spike the next of the same step; -1: none."""
+
+    first: Any
+    following: Any
+
+
+class Arrivals(NamedTuple):
+    """Hold the arrivals of one step by their time: spike, presynaptic row, and time since it began.
+
+    `gaps` has the `factors` of the time since the arrival before, and behind the last one up to the end.
+    """
+
+    spikes: Any
+    rows: Any
+    offsets: Any
+    gaps: Any
+
+
+@njit
+def new_chains(steps: int, spikes: int) -> Chains:
+    """Return lists of no spikes."""
+    return Chains(np.full(steps, -1, np.int32), np.empty(spikes, np.int32))
+
+
+@njit
+def new_arrivals(spikes: int) -> Arrivals:
+    """Return room for the arrivals of a step, at most all spikes."""
+    return Arrivals(
+        np.empty(spikes, np.int32), np.empty(spikes, np.int32), np.empty(spikes), np.empty((spikes + 1, 3))
+    )
+
+
+@njit
+def source(sample: Sample, spike: int) -> tuple[int, float]:
+    """Return row and time of a spike."""
+    if spike < sample.times.size:
+        return np.int64(sample.ids[spike]), float(sample.times[spike])
+    place = spike - sample.times.size
+    return np.int64(sample.input_rows) + sample.out_ids[place], float(sample.out_times[place])
+
+
+@njit
+def enlist(chains: Chains, sample: Sample, spike: int, delays: Any, earliest: int, dt: float) -> None:
+    """Put a spike into the list of the step of its arrival, which is not before `earliest`."""
+    row, time = source(sample, spike)
+    arrival = time + float(delays[row])
+    if 0 <= arrival < chains.first.size * dt:
+        # Rounding may put an arrival one dt after its spike into the step of the spike.
+        step = max(int(arrival / dt), earliest)
+        if step < chains.first.size:
+            chains.following[spike] = chains.first[step]
+            chains.first[step] = spike
+
+
+@njit
+def enlist_inputs(chains: Chains, sample: Sample, delays: Any, dt: float) -> bool:
+    """Put all inputs into lists, and return whether no time is NaN; an id out of range is padding."""
+    # From the last on, since a chain gives back first what came last, and is then nearly sorted.
+    for spike in range(sample.times.size - 1, -1, -1):
+        if 0 <= sample.ids[spike] < sample.input_rows:
+            if np.isnan(sample.times[spike]):
+                return False
+            enlist(chains, sample, spike, delays, 0, dt)
+    return True
+
+
+@njit
+def enlist_outputs(
+    chains: Chains, sample: Sample, begin: int, end: int, delays: Any, earliest: int, dt: float
+) -> None:
+    """Put the neuron spikes from `begin` to `end`, of the step before `earliest`, into lists."""
+    if delays.size > sample.input_rows:
+        for place in range(end - 1, begin - 1, -1):
+            enlist(chains, sample, sample.times.size + place, delays, earliest, dt)
+
+
+@njit
+def collect(chains: Chains, sample: Sample, step: int, delays: Any, dt: float, found: Arrivals) -> int:
+    """Fill in the arrivals of a step, sorted by time, and return how many there are."""
+    count = 0
+    spike = chains.first[step]
+    while spike >= 0:
+        row, time = source(sample, spike)
+        offset = min(max(time + float(delays[row]) - step * dt, 0.0), dt)
+        place = count
+        while place > 0 and found.offsets[place - 1] > offset:
+            found.spikes[place], found.rows[place] = found.spikes[place - 1], found.rows[place - 1]
+            found.offsets[place] = found.offsets[place - 1]
+            place -= 1
+        found.spikes[place], found.rows[place], found.offsets[place] = spike, row, offset
+        count += 1
+        spike = chains.following[spike]
+    return count

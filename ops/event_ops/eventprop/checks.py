@@ -1,0 +1,160 @@
+"""Checks of what `lif` and `leaky_integrator` are given, and the arrays that their operators take."""
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops.checks.arrays import (
+    FLOATS,
+    INDICES,
+    as_array,
+    check_dtype,
+    check_positive,
+    check_rank,
+    check_same_dtype,
+    check_shape,
+    is_known,
+)
+from event_ops.sparse.csr import CSR
+
+_ORDER: Final = ("tau_m", "tau_syn", "V_th", "V_reset", "E_L", "dt")  # of constants, as kernels read them
+
+
+class Synapses(NamedTuple):
+    """Weights and delays of all synapses, a row for each input and then, if recurrent, for each neuron.
+
+    `structure`: none where rows are dense and have one delay each; else indices and indptr of entries.
+    """
+
+    weights: jax.Array
+    delays: jax.Array
+    structure: tuple[jax.Array, ...]
+    input_rows: int
+    neurons: int
+
+    @classmethod
+    def of(cls, weights: Any, delay: Any, recurrent: Any, recurrent_delay: Any, dt: float) -> "Synapses":
+        """Return the synapses of inputs and between neurons together; raise where shapes do not fit."""
+        given = [("weights", weights, "delay", delay)]
+        if recurrent is not None:
+            if recurrent_delay is None:
+                raise ValueError("recurrent is given without recurrent_delay; expected a delay >= dt in ms")
+            given.append(("recurrent", recurrent, "recurrent_delay", recurrent_delay))
+        parts = [_part(*names) for names in given]
+        (rows, neurons), first = parts[0][0], parts[0][1]
+        check_positive("delay", parts[0][2], zero=True)
+        for shape, data, delays, _ in parts[1:]:
+            if shape != (neurons, neurons):
+                raise ValueError(
+                    f"recurrent has shape {shape}; expected ({neurons}, {neurons}): neurons by neurons, as "
+                    f"weights has shape {(rows, neurons)}"
+                )
+            check_same_dtype("recurrent", data, "weights", first)
+            if is_known(delays) and not bool(np.all(np.asarray(delays) >= dt)):
+                raise ValueError(
+                    f"recurrent_delay is or contains {np.asarray(delays).min()}; expected values >= dt = {dt}: "
+                    "spikes of a step arrive in a later one; take a smaller dt, or jnp.maximum of both"
+                )
+        if all(structure is None and delays.ndim == 1 for *_, delays, structure in parts):
+            return cls(_joined([x[1] for x in parts]), _joined([x[2] for x in parts]), (), rows, neurons)
+        entries = [_entries(shape, *rest) for shape, *rest in parts]
+        data, delays, indices = (_joined([x[k] for x in entries]) for k in range(3))
+        ends, total = [jnp.zeros(1, jnp.int32)], 0
+        for _, _, columns, indptr in entries:
+            ends.append(indptr[1:] + total)
+            total += columns.size
+        return cls(data, delays, (indices, jnp.concatenate(ends)), rows, neurons)
+
+
+def _joined(arrays: Sequence[jax.Array]) -> jax.Array:
+    return arrays[0] if len(arrays) == 1 else jnp.concatenate(arrays)
+
+
+def _part(name: str, weights: Any, delay_name: str, delay: Any) -> Any:
+    """Return shape, weights, delays of rows or of entries, and the structure of sparse weights or None."""
+    structure = None
+    if isinstance(weights, CSR):
+        if weights.transposed:
+            raise ValueError(f"{name} is a transposed CSR; expected rows of presynaptic neurons: A.T.tocsr()")
+        data, shape, structure = weights.data, weights.shape, (weights.indices, weights.indptr)
+        allowed, whole = ((), data.shape), data.shape
+    else:
+        data = as_array(weights, name)
+        check_rank(name, data, 2, "(presynaptic, postsynaptic), or a CSR")
+        shape = data.shape
+        allowed, whole = ((), shape[:1], shape), shape[:1]
+    check_dtype(name, data, FLOATS)
+    delays = (
+        jnp.asarray(delay, data.dtype) if isinstance(delay, (int, float)) else as_array(delay, delay_name)
+    )
+    check_same_dtype(delay_name, delays, name, data)
+    check_shape(delay_name, delays, *allowed, why="one delay for all, or one for each row or weight")
+    return shape, data, jnp.broadcast_to(delays, whole) if delays.ndim == 0 else delays, structure
+
+
+def _entries(shape: Any, data: Any, delays: Any, structure: Any) -> Any:
+    """Return data, delays, columns and ends of rows of all entries of a part."""
+    rows, columns = shape
+    if structure is not None:
+        return data, delays, structure[0].astype(jnp.int32), structure[1].astype(jnp.int32)
+    each = delays if delays.ndim == 2 else jnp.broadcast_to(delays[:, None], shape)
+    indices = jnp.tile(jnp.arange(columns, dtype=jnp.int32), rows)
+    return data.reshape(-1), each.reshape(-1), indices, jnp.arange(rows + 1, dtype=jnp.int32) * columns
+
+
+def input_spikes(times: Any, ids: Any, like: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return times and ids of spikes as arrays that fit."""
+    when, who = as_array(times, "times"), as_array(ids, "ids")
+    check_rank("times", when, 1, "a padded list of spikes")
+    check_same_dtype("times", when, "weights", like)
+    check_dtype("ids", who, INDICES)
+    check_shape("ids", who, when.shape, why="one for each of times")
+    return when, who.astype(jnp.int32)
+
+
+def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
+    """Return the constants of all neurons as an array; raise unless they are numbers that make sense."""
+    for name, x in neuron.items():
+        if not isinstance(x, (int, float, np.number)) or isinstance(x, bool):
+            raise TypeError(
+                f"{name} is a {type(x).__name__}; expected a number: constants of neurons have no derivatives"
+            )
+    for name in ("tau_m", "tau_syn", "dt"):
+        check_positive(name, float(neuron[name]))
+    if not neuron["V_reset"] < neuron["V_th"] or not math.isfinite(neuron["V_reset"] + neuron["E_L"]):
+        raise ValueError(
+            f"V_reset is {neuron['V_reset']}, V_th {neuron['V_th']} and E_L {neuron['E_L']}; expected "
+            "finite numbers, and V_reset < V_th"
+        )
+    values: Any = np.array([*(neuron[name] for name in _ORDER), input_rows], dtype)
+    return values
+
+
+def first_state(V_m: Any, I_syn: Any, neurons: int, V_th: float, E_L: float, dtype: Any) -> jax.Array:
+    """Return the first V and I of all neurons; V is E_L and I is 0 unless given."""
+    rows: list[jax.Array] = []
+    for name, x, rest in (("V_m", V_m, E_L), ("I_syn", I_syn, 0.0)):
+        row = jnp.full(neurons, rest, dtype) if x is None else as_array(x, name)
+        check_shape(name, row, (neurons,), why="one for each neuron")
+        if row.dtype != dtype:
+            raise TypeError(f"{name} has dtype {row.dtype} and weights {dtype}; expected one dtype; cast one")
+        rows.append(row)
+    if is_known(rows[0]) and not bool(np.all(np.asarray(rows[0]) < V_th)):
+        raise ValueError(
+            f"V_m is or contains {np.asarray(rows[0]).max()}; expected values < V_th = {V_th}: a spike at the "
+            "beginning has no derivative"
+        )
+    return jnp.stack(rows)
+
+
+def size_of(name: str, x: Any) -> int:
+    """Return a size that is static; raise unless it is an integer > 0."""
+    size = operator.index(x)
+    if size < 1:
+        raise ValueError(f"{name} is {size}; expected an integer >= 1")
+    return size

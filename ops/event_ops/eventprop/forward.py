@@ -1,0 +1,227 @@
+"""A sample forwards: steps in closed form, and exact times of the spikes in each."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from event_ops.eventprop.arrivals import (
+    Arrivals,
+    Sample,
+    collect,
+    enlist_inputs,
+    enlist_outputs,
+    new_arrivals,
+    new_chains,
+)
+from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+
+
+class Step(NamedTuple):
+    """Hold, per neuron, what arrives in a step as it is at its end; `fall` bounds what inhibition takes."""
+
+    to_V: Any
+    to_I: Any
+    fall: Any
+
+
+class Near(NamedTuple):
+    """Hold the neurons that may spike in a step, as they are at an arrival, and at the next one.
+
+    In double precision, whatever the arrays hold: times of spikes are roots.
+    """
+
+    ids: Any
+    V: Any
+    I: Any
+    V_end: Any
+    I_end: Any
+    over: Any
+
+
+class Record(NamedTuple):
+    """Hold the results of a sample: spikes, how many there were up to each step, and currents at them."""
+
+    times: Any
+    ids: Any
+    currents: Any
+    ends: Any
+    trace: Any
+
+
+@njit(fastmath=CONTRACT)
+def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: Step) -> None:
+    """Add up the arrivals of a step: each is a row of weights times three numbers."""
+    to_V, to_I, fall, real = step.to_V, step.to_I, step.fall, weights.dtype.type
+    zero = real(0)
+    to_V[:] = zero
+    to_I[:] = zero
+    fall[:] = zero
+    for q in range(count):
+        left = neuron.dt - arrivals.offsets[q]
+        _, of_I, gain = factors(left, neuron)
+        c_V, c_I, c_fall = real(gain), real(of_I), real(left / neuron.tau_m)
+        row = weights[arrivals.rows[q]]
+        for j in range(row.size):
+            w = row[j]
+            to_V[j] += c_V * w
+            to_I[j] += c_I * w
+            fall[j] -= c_fall * min(w, zero)
+
+
+@njit(fastmath=CONTRACT)
+def advance(V: Any, I: Any, step: Step, neuron: Neuron, excess: Any, next_V: Any, next_I: Any) -> None:
+    """Step all neurons as if none spiked; where `excess` is > 0, V may have passed V_th on the way.
+
+    With V >= V_th at some time and no spike, V at the end is at least what the leak and all inhibition of
+    the step leave of it: inhibition w that arrives x before the end lowers V by at most x / tau_m * abs(w).
+    """
+    real = V.dtype.type
+    all_V, all_I, all_gain = factors(neuron.dt, neuron)
+    of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
+    rest, zero, whole = real(neuron.E_L), real(0), real(neuron.dt / neuron.tau_m)
+    above = neuron.V_th - neuron.E_L
+    # A little lower, for the rounding of sums in V's precision.
+    lowest = real(neuron.E_L + (above * all_V if above > 0 else above) - 1e-5 * abs(above))
+    for j in range(V.size):
+        moved_V = rest + (V[j] - rest) * of_V + gain * I[j] + step.to_V[j]
+        next_V[j] = moved_V
+        next_I[j] = of_I * I[j] + step.to_I[j]
+        excess[j] = moved_V + step.fall[j] - whole * min(I[j], zero) - lowest
+
+
+@njit
+def fill_gaps(arrivals: Arrivals, count: int, neuron: Neuron) -> None:
+    """Fill in the factors between arrivals, which are those of all neurons."""
+    before = 0.0
+    for q in range(count + 1):
+        end = arrivals.offsets[q] if q < count else neuron.dt
+        of_V, of_I, gain = factors(end - before, neuron)
+        arrivals.gaps[q, 0], arrivals.gaps[q, 1], arrivals.gaps[q, 2] = of_V, of_I, gain
+        before = end
+
+
+@njit
+def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
+    """List the neurons that may spike, with their states at the beginning of the step; return how many."""
+    count = 0
+    for j in range(excess.size):
+        # Not a branch, which would be mispredicted.
+        near.ids[count], near.V[count], near.I[count] = j, V[j], I[j]
+        count += excess[j] > 0
+    return count
+
+
+@njit(fastmath=CONTRACT)
+def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
+    """Move neurons to the next arrival; return how many of them seem to have passed V_th, where `over` > 0."""
+    hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
+    V_th, rest = neuron.V_th, neuron.E_L
+    for c in range(size):
+        V, I = near.V[c], near.I[c]
+        V_end, I_end = rest + (V - rest) * of_V + gain * I, of_I * I
+        near.V_end[c], near.I_end[c] = V_end, I_end
+        rise = rest - V + I
+        # Above at the end, or with a maximum in between, and a tangent that passes the threshold.
+        peak = min(V + rise * (length / neuron.tau_m) - V_th, min(rise, V_end - rest - I_end))
+        near.over[c] = max(V_end - V_th, peak)
+        hits += near.over[c] > 0
+    return hits
+
+
+@njit
+def spike_exactly(
+    near: Near, c: int, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
+) -> int:
+    """Find the spikes of one neuron between two arrivals; return the number of spikes so far."""
+    V, I, V_end, I_end = near.V[c], near.I[c], near.V_end[c], near.I_end[c]
+    x = first_crossing(V, I, V_end, I_end, length, neuron)
+    while x >= 0 and spikes <= record.times.size:
+        _, I = moved(V, I, x, neuron)
+        V, begin, length = neuron.V_reset, begin + x, length - x
+        if spikes < record.times.size:
+            record.times[spikes], record.ids[spikes], record.currents[spikes] = begin, near.ids[c], I
+        spikes += 1
+        V_end, I_end = moved(V, I, length, neuron)
+        x = first_crossing(V, I, V_end, I_end, length, neuron)
+    near.V_end[c], near.I_end[c] = V_end, I_end
+    return spikes
+
+
+@njit
+def walk(
+    near: Near, size: int, arrivals: Arrivals, count: int, weights: Any, begin: float, neuron: Neuron,
+    record: Record, spikes: int,
+) -> int:  # fmt: skip
+    """Move listed neurons through a step, from arrival to arrival; return the number of spikes so far."""
+    before = 0.0
+    for q in range(count + 1):
+        end = arrivals.offsets[q] if q < count else neuron.dt
+        if move_all(near, size, arrivals.gaps[q], end - before, neuron):
+            for c in range(size):
+                if near.over[c] > 0:
+                    spikes = spike_exactly(near, c, begin + before, end - before, neuron, record, spikes)
+        before = end
+        if q < count:
+            row = weights[arrivals.rows[q]]
+            for c in range(size):
+                near.V[c], near.I[c] = near.V_end[c], near.I_end[c] + row[near.ids[c]]
+    return spikes
+
+
+@njit
+def sort_spikes(record: Record, begin: int, end: int) -> None:
+    """Sort the spikes of a step by time."""
+    for k in range(begin + 1, end):
+        time, neuron, current = record.times[k], record.ids[k], record.currents[k]
+        place = k
+        while place > begin and record.times[place - 1] > time:
+            record.times[place] = record.times[place - 1]
+            record.ids[place] = record.ids[place - 1]
+            record.currents[place] = record.currents[place - 1]
+            place -= 1
+        record.times[place], record.ids[place], record.currents[place] = time, neuron, current
+
+
+@njit
+def simulate(
+    weights: Any, delays: Any, sample: Sample, first_V: Any, first_I: Any, neuron: Neuron, record: Record
+) -> int:
+    """Run one sample, and return its number of spikes, or -1 where an input or a state is NaN.
+
+    One spike more than there is room for ends the run.
+    """
+    steps, dt = record.ends.size - 1, neuron.dt
+    chains = new_chains(steps, sample.times.size + record.times.size)
+    arrivals = new_arrivals(chains.following.size)
+    V, I, next_V, next_I = first_V.copy(), first_I.copy(), np.empty_like(first_V), np.empty_like(first_I)
+    excess = np.empty_like(V)
+    step = Step(np.empty_like(V), np.empty_like(V), np.empty_like(V))
+    room = V.size + 1
+    near = Near(
+        np.empty(room, np.int32), np.empty(room), np.empty(room), np.empty(room), np.empty(room),
+        np.empty(room),
+    )  # fmt: skip
+    if not enlist_inputs(chains, sample, delays, dt):
+        return -1
+    spikes = record.ends[0] = 0
+    for k in range(steps):
+        count = collect(chains, sample, k, delays, dt, arrivals)
+        deliver(weights, arrivals, count, neuron, step)
+        advance(V, I, step, neuron, excess, next_V, next_I)
+        size = near_threshold(excess, V, I, near)
+        if size:
+            fill_gaps(arrivals, count, neuron)
+            spikes = walk(near, size, arrivals, count, weights, k * dt, neuron, record, spikes)
+            for c in range(size):
+                next_V[near.ids[c]], next_I[near.ids[c]] = near.V_end[c], near.I_end[c]
+        if spikes > record.times.size:
+            return spikes
+        V, next_V, I, next_I = next_V, V, next_I, I
+        sort_spikes(record, record.ends[k], spikes)
+        enlist_outputs(chains, sample, record.ends[k], spikes, delays, k + 1, dt)
+        record.ends[k + 1] = spikes
+        if record.trace.shape[0]:
+            record.trace[k] = V
+    # What is NaN once stays so, since it never reaches the threshold.
+    return spikes if np.isfinite(V.sum() + I.sum()) else -1

@@ -1,0 +1,253 @@
+"""The definition, in pure JAX: from event to event, without a grid, and the derivatives of the times of spikes.
+
+At every event it looks at all arrivals, so it is for small networks alone.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+_HALVINGS: Final = 80  # of a bracket, which is then as small as doubles are
+
+
+class Neuron(NamedTuple):
+    """Hold the constants of all neurons, and how many rows are those of inputs."""
+
+    tau_m: jax.Array
+    tau_syn: jax.Array
+    V_th: jax.Array
+    V_reset: jax.Array
+    E_L: jax.Array
+    dt: jax.Array
+    input_rows: jax.Array
+
+    @classmethod
+    def of(cls, constants: Any) -> "Neuron":
+        """Return the constants of an array that has them in this order."""
+        return cls(*constants[:-1], constants[-1].astype(jnp.int32))
+
+    def factors(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return the factors of V - E_L and I after a time x, and that of I in V."""
+        rate = 1 / self.tau_m - 1 / self.tau_syn
+        grown = jnp.where(rate == 0, x, jnp.expm1(rate * x) / jnp.where(rate == 0, 1, rate))
+        of_V = jnp.exp(-x / self.tau_m)
+        return of_V, jnp.exp(-x / self.tau_syn), of_V * grown / self.tau_m
+
+    def moved(self, V: Any, I: Any, x: Any) -> tuple[Any, Any]:
+        """Return V and I after a time x without events."""
+        of_V, of_I, gain = self.factors(x)
+        return self.E_L + (V - self.E_L) * of_V + gain * I, of_I * I
+
+    def slope(self, V: Any, I: Any) -> Any:
+        """Return dV/dt."""
+        return (self.E_L - V + I) / self.tau_m
+
+
+class Entries(NamedTuple):
+    """Hold all synapses: row, column, weight and delay of each."""
+
+    rows: jax.Array
+    columns: jax.Array
+    weights: jax.Array
+    delays: jax.Array
+
+    @classmethod
+    def of(cls, weights: Any, delays: Any, *structure: Any) -> "Entries":
+        """Return the synapses of dense rows, or of a sparse structure."""
+        if structure:
+            indices, indptr = structure
+            rows = jnp.searchsorted(indptr, jnp.arange(indices.size, dtype=indptr.dtype), side="right") - 1
+            return cls(rows, indices, weights, delays)
+        rows, columns = (x.reshape(-1) for x in jnp.indices(weights.shape, dtype=jnp.int32))
+        return cls(rows, columns, weights.reshape(-1), delays[rows])
+
+    def arrivals(self, times: Any, rows: Any) -> Any:
+        """Return when spikes arrive at each synapse, (spikes, entries); inf where they do not."""
+        when = times[:, None] + self.delays[None]
+        return jnp.where((rows[:, None] == self.rows[None]) & (when >= 0), when, jnp.inf)
+
+
+def _bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """Return where f, which is <= 0 at `low` and > 0 at `high`, changes its sign."""
+
+    def halve(_: int, bracket: Any) -> Any:
+        low, high = bracket
+        middle = (low + high) / 2
+        above = f(middle) > 0
+        return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+    return jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))[1]
+
+
+def _first_crossing(neuron: Neuron, V: Any, I: Any, length: Any) -> Any:
+    """Return when each neuron passes V_th within `length`, or inf."""
+    whole, nothing = jnp.full_like(V, length), jnp.zeros_like(V)
+    peaks = (neuron.slope(V, I) > 0) & (neuron.slope(*neuron.moved(V, I, length)) < 0)
+    top = _bisected(lambda x: -neuron.slope(*neuron.moved(V, I, x)), nothing, whole)
+    end = jnp.where(peaks, top, whole)
+    crosses = neuron.moved(V, I, end)[0] > neuron.V_th
+    x = _bisected(lambda x: neuron.moved(V, I, x)[0] - neuron.V_th, nothing, end)
+    return jnp.where(crosses, x, jnp.inf)
+
+
+class Run(NamedTuple):
+    """Hold a run under way: time, step, states, number of spikes, and results."""
+
+    time: jax.Array
+    step: jax.Array
+    V: jax.Array
+    I: jax.Array
+    count: jax.Array
+    spikes: jax.Array
+    ids: jax.Array
+    ends: jax.Array
+    trace: jax.Array
+
+
+def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any, outs: Any) -> Any:
+    """Return spikes, ids, ends and trace of one sample."""
+    spikes, out_ids, ends, trace = outs
+    neurons, steps, capacity = state.shape[1], ends.shape[0] - 1, out_ids.shape[0]
+    given = entries.arrivals(times, jnp.where(ids < neuron.input_rows, ids, -1))
+    room = jnp.stack([jnp.full(capacity + 1, jnp.inf, times.dtype), jnp.zeros(capacity + 1, times.dtype)])
+    zero = jnp.zeros((), jnp.int32)
+    begin = Run(
+        jnp.nextafter(jnp.zeros((), times.dtype), jnp.full((), -1, times.dtype)), zero, state[0], state[1],
+        zero, room, jnp.full(capacity + 1, neurons, jnp.int32), jnp.zeros(steps + 1, jnp.int32),
+        jnp.zeros((steps, neurons), trace.dtype),
+    )  # fmt: skip
+
+    def event(run: Run) -> Run:
+        own = entries.arrivals(run.spikes[0], neuron.input_rows + run.ids)
+        every = jnp.concatenate([given, own])
+        arrival = jnp.min(every, where=every > run.time, initial=jnp.inf)
+        end = (run.step + 1).astype(times.dtype) * neuron.dt
+        limit = jnp.minimum(arrival, end)
+        x = _first_crossing(neuron, run.V, run.I, limit - run.time)
+        j = jnp.argmin(x).astype(jnp.int32)
+        is_spike = jnp.isfinite(x[j])
+        time = jnp.where(is_spike, run.time + x[j], limit)
+        V, I = neuron.moved(run.V, run.I, jnp.where(is_spike, x[j], limit - run.time))
+        place = jnp.where(is_spike, run.count, capacity + 1)
+        spikes = run.spikes.at[:, place].set(jnp.stack([time, I[j]]), mode="drop")
+        arrived = jnp.sum(jnp.where(every == limit, entries.weights[None], 0), axis=0)
+        I = jnp.where(is_spike, I, I.at[entries.columns].add(arrived))
+        V = jnp.where(is_spike & (jnp.arange(neurons, dtype=jnp.int32) == j), neuron.V_reset, V)
+        ended = ~is_spike & (limit == end)
+        step, count = run.step + ended.astype(jnp.int32), run.count + is_spike.astype(jnp.int32)
+        row = jnp.where(ended, run.step, steps + 1)
+        return Run(
+            time, step, V, I, count, spikes, run.ids.at[place].set(j, mode="drop"),
+            run.ends.at[row + 1].set(count, mode="drop"), run.trace.at[row].set(V, mode="drop"),
+        )  # fmt: skip
+
+    run = jax.lax.while_loop(lambda run: (run.step < steps) & (run.count <= capacity), event, begin)
+    between = entries.rows >= neuron.input_rows
+    is_right = jnp.all(jnp.where(between, entries.delays >= neuron.dt, ~jnp.isnan(entries.delays)))
+    is_right &= jnp.all(state[0] < neuron.V_th) & jnp.isfinite(jnp.sum(run.V + run.I))
+    is_right &= ~jnp.any(jnp.isnan(times) & (ids >= 0) & (ids < neuron.input_rows))
+    count = jnp.where(is_right, run.count, -1)
+    good = (count >= 0) & (count <= capacity)
+    return (
+        jnp.where(good, run.spikes[:, :-1], jnp.nan),
+        jnp.where(good, run.ids[:-1], neurons),
+        jnp.where(good, run.ends, count),
+        jnp.where(good, run.trace[: trace.shape[0]], jnp.nan),
+    )
+
+
+def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function that runs a batch."""
+    one = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in outs]
+
+    def run(*inputs: Any) -> Any:
+        *synapses, times, ids, states, constants = inputs
+        entries, neuron = Entries.of(*synapses), Neuron.of(constants)
+        return jax.vmap(lambda *sample: _run_one(entries, neuron, *sample, one))(times, ids, states)
+
+    return run
+
+
+def _differentiate_one(
+    entries: Entries, neuron: Neuron, times: Any, ids: Any, spikes: Any, out_ids: Any, ends: Any, of_times: Any,
+    of_trace: Any, neurons: int,
+) -> Any:  # fmt: skip
+    """Return the derivatives of one sample in weights and delays of all synapses, in times and states."""
+    when, current = spikes
+    capacity, count = out_ids.size, ends[-1]
+    valid = jnp.arange(capacity, dtype=jnp.int32) < count
+    at_ends = jnp.arange(1, of_trace.shape[0] + 1, dtype=when.dtype) * neuron.dt
+
+    def sensitivities(a: Any, j: Any, of_V: Any, of_I: Any) -> tuple[Any, Any]:
+        """Return the derivatives in V and I of neuron j right after time a."""
+        later = valid & (out_ids == j) & (when > a)
+        until = jnp.min(when, where=later, initial=jnp.inf)
+        p = jnp.argmin(jnp.where(later, when, jnp.inf))
+        found = jnp.isfinite(until)
+        left_V, left_I, gain = neuron.factors(jnp.where(found, until - a, 0))
+        V = jnp.where(found, left_V * of_V[p], 0)
+        I = jnp.where(found, left_I * of_I[p] + gain * of_V[p], 0)
+        if of_trace.shape[0]:
+            seen = (at_ends > a) & (at_ends < until)
+            left_V, _, gain = neuron.factors(jnp.where(seen, at_ends - a, 0))
+            V += jnp.sum(jnp.where(seen, left_V * of_trace[:, j], 0))
+            I += jnp.sum(jnp.where(seen, gain * of_trace[:, j], 0))
+        return V, I
+
+    def of_arrivals(row: Any, time: Any, of_V: Any, of_I: Any) -> tuple[Any, Any]:
+        """Return the derivatives in weights and times of arrival of a spike."""
+        a = time + entries.delays
+        acts = (entries.rows == row) & (a >= 0) & jnp.isfinite(a)
+        per_entry = jax.vmap(sensitivities, in_axes=(0, 0, None, None))
+        V, I = per_entry(jnp.where(acts, a, 0), entries.columns, of_V, of_I)
+        moving = entries.weights * (I / neuron.tau_syn - V / neuron.tau_m)
+        return jnp.where(acts, I, 0), jnp.where(acts, moving, 0)
+
+    def before(k: int, found: Any) -> Any:
+        """Go from behind a spike to before it."""
+        of_V, of_I = found
+        p = count - 1 - jnp.asarray(k, jnp.int32)
+        j = out_ids[p]
+        V, I = sensitivities(when[p], j, of_V, of_I)
+        _, moving = of_arrivals(neuron.input_rows + j, when[p], of_V, of_I)
+        of_time = of_times[p] + jnp.sum(moving) - neuron.slope(neuron.V_reset, current[p]) * V
+        return of_V.at[p].set(-of_time / neuron.slope(neuron.V_th, current[p])), of_I.at[p].set(I)
+
+    nothing = jnp.zeros(capacity, when.dtype)
+    of_V, of_I = jax.lax.fori_loop(0, jnp.clip(count, 0, capacity), before, (nothing, nothing))
+    rows = jnp.concatenate([ids, jnp.where(valid, neuron.input_rows + out_ids, -1)])
+    rows = rows.at[: ids.size].set(jnp.where((ids >= 0) & (ids < neuron.input_rows), ids, -1))
+    every = jnp.concatenate([times, when])
+    of_weights, moving = jax.lax.map(lambda x: of_arrivals(*x, of_V, of_I), (rows, every))
+    begin = jnp.nextafter(jnp.zeros((), when.dtype), jnp.full((), -1, when.dtype))
+    state = jax.vmap(lambda j: sensitivities(begin, j, of_V, of_I))(jnp.arange(neurons, dtype=jnp.int32))
+    results = of_weights.sum(0), moving.sum(0), moving[: ids.size].sum(1), jnp.stack(state)
+    good = (count >= 0) & (count <= capacity)
+    return [jnp.where(good, x, jnp.nan) for x in results]
+
+
+def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
+    """Return the function that goes back through a batch."""
+    weights, delays, _, states = outs
+    groups, neurons = weights.shape[0], states.shape[2]
+
+    def run(*inputs: Any) -> Any:
+        *synapses, times, ids, constants, spikes, out_ids, ends, of_spikes, of_trace = inputs
+        entries, neuron = Entries.of(*synapses), Neuron.of(constants)
+
+        def one(*sample: Any) -> Any:
+            return _differentiate_one(entries, neuron, *sample, neurons)
+
+        of_weights, of_delays, of_times, of_states = jax.vmap(one)(
+            times, ids, spikes, out_ids, ends, of_spikes[:, 0], of_trace
+        )
+        summed = [x.reshape(groups, -1, x.shape[1]).sum(1) for x in (of_weights, of_delays)]
+        if delays.shape != weights.shape[: 1 + len(delays.shape[1:])] or len(delays.shape) < len(
+            weights.shape
+        ):
+            summed[1] = summed[1].reshape(weights.shape).sum(2)
+        return summed[0].reshape(weights.shape), summed[1].reshape(delays.shape), of_times, of_states
+
+    return run

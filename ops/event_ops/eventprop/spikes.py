@@ -1,0 +1,196 @@
+"""`lif` and `leaky_integrator`: from spikes at exact times to spikes and potentials, with derivatives."""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from event_ops.eventprop.checks import Synapses, constants, first_state, input_spikes, size_of
+from event_ops.eventprop.operators import forward
+
+
+class Spikes(NamedTuple):
+    """Spikes of a population in a padded list, sorted by time.
+
+    Attributes:
+        times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `count` says so.
+        ids: (capacity,), int32, the neurons; their number behind the last spike.
+        count: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a delay
+            or a potential is NaN, a delay between neurons is shorter than dt, or V begins above V_th.
+    """
+
+    times: jax.Array
+    ids: jax.Array
+    count: jax.Array
+
+    def first(self, neurons: int) -> jax.Array:
+        """Return the time of the first spike of each neuron, (neurons,); inf for one that is silent."""
+        return jnp.full(neurons, jnp.inf, self.times.dtype).at[self.ids].min(self.times, mode="drop")
+
+
+def lif(
+    times: ArrayLike,
+    ids: ArrayLike,
+    weights: Any,
+    recurrent: Any = None,
+    *,
+    delay: ArrayLike,
+    recurrent_delay: ArrayLike | None = None,
+    tau_m: float,
+    tau_syn: float,
+    V_th: float = 1.0,
+    V_reset: float = 0.0,
+    E_L: float = 0.0,
+    dt: float,
+    steps: int,
+    capacity: int,
+    V_m: ArrayLike | None = None,
+    I_syn: ArrayLike | None = None,
+    backend: str | None = None,
+) -> Spikes:
+    """`tau_m * dV/dt = -(V - E_L) + I`, `tau_syn * dI/dt = -I`: spikes where V reaches V_th, at exact times.
+
+    A spike of input i at t makes `I[j] += weights[i, j]` at t + delay, and one of neuron i `I[j] +=
+    recurrent[i, j]` at t + recurrent_delay. At a spike V becomes V_reset, and I goes on. Times are not rounded
+    to steps of dt: arrivals act when they come, a crossing of V_th is the root of a closed form, and none is
+    missed. A step only bounds how much is looked at together: results do not depend on dt but by rounding.
+
+    So times of spikes are smooth functions of weights, delays, times of inputs, V_m and I_syn, as long as no
+    spike comes or goes. Their derivatives are exact: no surrogate, no state of a step is kept, only spikes.
+    With lambda_V and lambda_I the derivatives of a loss L in V and I of a neuron, backwards in time
+
+        tau_m * d(lambda_V)/dt = lambda_V,  d(lambda_I)/dt = lambda_I / tau_syn - lambda_V / tau_m,
+        lambda_V(t-) = -(dL/dt + sum of dL/da of its arrivals - V'(t+) * lambda_V(t+)) / V'(t-)  at a spike,
+        dL/dw = lambda_I(a),  dL/da = w * d(lambda_I)/dt(a)  for an arrival at a = t + delay of weight w.
+
+    A neuron that is silent has no derivative, and a spike that only just reaches V_th a large one: in a loss,
+    add a term for silent neurons, such as one of weights, or of the potential of a `leaky_integrator`.
+
+    Works under jit, grad and vmap: a batch of samples is one call, forwards and backwards, on all threads, and
+    sums derivatives in weights over the batch. Reverse mode and first derivatives only.
+
+    Args:
+        times: (n,), of input spikes in ms, in any order; inf is padding. float32 or float64.
+        ids: (n,), of the inputs that spike; out of [0, inputs) is padding. Results of `lif` are inputs of the
+            next layer: `lif(*hidden[:2], weights, ...)`.
+        weights: (inputs, neurons), or a CSR of that shape; in the unit of V, dtype of times.
+        recurrent: (neurons, neurons), or a CSR; None: no synapses between neurons.
+        delay: in ms, >= 0: a number; (inputs,), one for each row of dense weights; or one for each weight, the
+            shape of weights, or of the data of a CSR.
+        recurrent_delay: in the same way, >= dt.
+        tau_m: membrane time constant in ms, > 0; this and all below up to dt: Python numbers.
+        tau_syn: time constant of the current in ms, > 0; it may be tau_m.
+        V_th: threshold.
+        V_reset: potential after a spike, < V_th.
+        E_L: resting potential.
+        dt: a step in ms, > 0, the shortest delay between neurons.
+        steps: how many steps to run, static; what arrives later, or before 0, does nothing.
+        capacity: how many spikes the result has room for, static.
+        V_m: (neurons,), the first potential, < V_th; default: E_L.
+        I_syn: (neurons,), the first current; default: 0.
+        backend: run on this one or not at all; "numba_cpu", or "reference", which is slow; default: choose.
+
+    Returns:
+        The spikes. More than capacity, or a value that is NaN, make all times NaN: see `Spikes.count`.
+
+    Raises:
+        TypeError: a dtype that is not taken or differs, a constant that is no number.
+        ValueError: a shape that does not fit; where values are known, a delay that is negative or between
+            neurons shorter than dt, or V_m >= V_th.
+        NotImplementedError: forward mode, or a second derivative.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from event_ops import eventprop
+        >>> constants = {"tau_m": 20.0, "tau_syn": 5.0, "dt": 1.0, "steps": 50, "capacity": 4}
+        >>> def latency(weight):
+        ...     times, ids = jnp.array([2.0]), jnp.array([0])
+        ...     return eventprop.lif(times, ids, weight[None, None], delay=1.5, **constants).times[0]
+        >>> value, slope = jax.value_and_grad(latency)(jnp.float32(8.0))
+        >>> print(f"{value:.3f} ms, {slope:.3f} ms per unit of weight")
+        6.989 ms, -0.741 ms per unit of weight
+
+    Source: Wunderlich and Pehle (2021), Sci. Rep. 11, 12829, EventProp; with delays: Meszaros, Knight and
+        Nowotny (2025), arXiv:2501.07331; exact times on a grid: Morrison et al. (2007), Neural Comput. 19,
+        47-79; Hanuschkin et al. (2010), Front. Neuroinform. 4, 113.
+    """
+    synapses = Synapses.of(weights, delay, recurrent, recurrent_delay, dt)
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "V_th": V_th, "V_reset": V_reset, "E_L": E_L, "dt": dt}
+    sizes = size_of("steps", steps), size_of("capacity", capacity), 0
+    spikes, out_ids, ends, _ = _run(times, ids, synapses, V_m, I_syn, neuron, sizes, backend)
+    return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])
+
+
+def leaky_integrator(
+    times: ArrayLike,
+    ids: ArrayLike,
+    weights: Any,
+    *,
+    delay: ArrayLike,
+    tau_m: float,
+    tau_syn: float,
+    E_L: float = 0.0,
+    dt: float,
+    steps: int,
+    V_m: ArrayLike | None = None,
+    I_syn: ArrayLike | None = None,
+    backend: str | None = None,
+) -> jax.Array:
+    """`V[k]` at `(k + 1) * dt` of neurons that are as those of `lif`, and never spike: readouts.
+
+    Exact and differentiable in weights, delays, times, V_m and I_syn, as `lif`, whose arguments these are.
+
+    Returns:
+        V: (steps, neurons), dtype of weights; NaN where a time, a delay or a state is NaN.
+
+    Raises:
+        TypeError, ValueError, NotImplementedError: as `lif` does.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from event_ops import eventprop
+        >>> times, ids = jnp.array([0.0]), jnp.array([0])
+        >>> V = eventprop.leaky_integrator(
+        ...     times, ids, jnp.ones((1, 1)), delay=1.0, tau_m=20.0, tau_syn=5.0, dt=1.0, steps=3
+        ... )
+        >>> V[:, 0].round(4)
+        Array([0.    , 0.0442, 0.0782], dtype=float32)
+
+    Source: as `lif`; readouts: Nowotny, Turner and Knight (2025), Neuromorph. Comput. Eng. 5, 014001.
+    """
+    synapses = Synapses.of(weights, delay, None, None, dt)
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "V_th": math.inf, "V_reset": E_L, "E_L": E_L, "dt": dt}
+    rows = size_of("steps", steps)
+    *_, trace = _run(times, ids, synapses, V_m, I_syn, neuron, (rows, 1, rows), backend)
+    return trace[0]
+
+
+def _run(
+    times: Any,
+    ids: Any,
+    synapses: Synapses,
+    V_m: Any,
+    I_syn: Any,
+    neuron: dict[str, float],
+    sizes: tuple[int, int, int],
+    backend: str | None,
+) -> Any:
+    """Return the results of a batch of one; sizes: steps, capacity, and rows of the trace."""
+    steps, capacity, rows = sizes
+    when, who = input_spikes(times, ids, synapses.weights)
+    dtype, neurons = synapses.weights.dtype, synapses.neurons
+    state = first_state(V_m, I_syn, neurons, neuron["V_th"], neuron["E_L"], dtype)
+    values = constants(synapses.input_rows, dtype, **neuron)
+    outs = (
+        jax.ShapeDtypeStruct((1, 2, capacity), dtype),
+        jax.ShapeDtypeStruct((1, capacity), np.int32),
+        jax.ShapeDtypeStruct((1, steps + 1), np.int32),
+        jax.ShapeDtypeStruct((1, rows, neurons), dtype),
+    )
+    structure = synapses.structure
+    inputs = synapses.weights, synapses.delays, *structure, when[None], who[None], state[None], values
+    return forward(*inputs, outs=outs, backend=backend)

@@ -1,0 +1,165 @@
+"""Spikes of `eventprop` are those of a simulation without a grid, and their derivatives are exact."""
+
+import event_driven
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from event_ops import eventprop
+
+INPUTS, NEURONS, READOUTS, STEPS = 6, 4, 3, 40
+TIMES = {"tau_m": 20.0, "tau_syn": 5.0}
+TAUS = [(20.0, 5.0), (5.0, 5.0), (4.0, 9.0)]
+BACKENDS = ["numba_cpu", "reference"]
+
+
+def layer(seed, dtype=np.float64):
+    """Return spikes, weights and delays of a small recurrent network, delays of rows."""
+    rng = np.random.default_rng(seed)
+    when, who = rng.uniform(0, 30, 16), rng.integers(0, INPUTS, 16)
+    weights = rng.normal(0.8, 1.2, (INPUTS, NEURONS)), rng.normal(-1, 0.7, (NEURONS, NEURONS))
+    delays = rng.uniform(0, 3, INPUTS), rng.uniform(1, 4, NEURONS)
+    floats = [jnp.asarray(x, dtype) for x in (when, *weights, *delays)]
+    return floats[0], jnp.asarray(who, jnp.int32), *floats[1:]
+
+
+def run(when, who, weights, recurrent, delay, recurrent_delay, **options):
+    options = {**TIMES, "dt": 1.0, "steps": STEPS, "capacity": 80} | options
+    delays = {"delay": delay, "recurrent_delay": recurrent_delay}
+    return eventprop.lif(when, who, weights, recurrent, **delays, **options)
+
+
+@pytest.mark.parametrize(("tau_m", "tau_syn"), TAUS)
+@pytest.mark.parametrize("seed", range(4))
+def test_spikes_are_those_of_a_simulation_without_a_grid(seed, tau_m, tau_syn):
+    with jax.enable_x64(True):
+        given = layer(seed)
+        constants = {"tau_m": tau_m, "tau_syn": tau_syn, "V_reset": -0.2, "E_L": 0.3}
+        spikes = run(*given, **constants, capacity=400)
+        when, who, weights, recurrent, delay, recurrent_delay = map(np.asarray, given)
+        rows, delays = np.concatenate([weights, recurrent]), np.concatenate([delay, recurrent_delay])
+        each = np.broadcast_to(delays[:, None], rows.shape)
+        constants |= {"V_th": 1.0, "end": float(STEPS)}
+        expected = sorted(event_driven.spikes(when, who, rows, each, INPUTS, **constants))
+        count = int(spikes.count)
+        assert count == len(expected) > 0
+        np.testing.assert_allclose(spikes.times[:count], [time for time, _ in expected], atol=1e-11)
+        np.testing.assert_array_equal(spikes.ids[:count], [j for _, j in expected])
+        assert np.isinf(spikes.times[count:]).all() and (spikes.ids[count:] == NEURONS).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_latency_of_a_neuron_and_of_a_chain_are_those_of_the_closed_form(backend):
+    def first(weight):
+        """With tau_m = 2 * tau_syn, V = w * (x - x**2) where x = exp(-t / tau_m)."""
+        return -20 * jnp.log((1 + jnp.sqrt(1 - 4 / weight)) / 2)
+
+    def chain(weights, recurrent, delay, recurrent_delay):
+        times, ids = jnp.array([2.0, jnp.inf]), jnp.array([0, 7])
+        # Neuron 1 receives a weight that decays to nothing before neuron 0 could spike again.
+        rows = jnp.stack([weights, jnp.zeros_like(weights)])[None]
+        between = jnp.zeros((2, 2), weights.dtype).at[0, 1].set(recurrent)
+        options = {"tau_m": 20.0, "tau_syn": 10.0, "V_reset": -9.0, "backend": backend}
+        spikes = run(times, ids, rows, between, delay, recurrent_delay, **options)
+        return spikes.times[:2]
+
+    def formula(weights, recurrent, delay, recurrent_delay):
+        begin = 2 + delay + first(weights)
+        return jnp.stack([begin, begin + recurrent_delay + first(recurrent)])
+
+    with jax.enable_x64(True):
+        given = tuple(map(jnp.float64, (5.0, 6.0, 0.7, 1.9)))
+        np.testing.assert_allclose(chain(*given), formula(*given), rtol=1e-12)
+        wanted = jax.jacrev(formula, argnums=range(4))(*given)
+        for found, expected in zip(jax.jacrev(chain, argnums=range(4))(*given), wanted, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def losses(seed, **options):
+    """Return a loss of times and of potentials of readouts, and what it is differentiated in."""
+    when, who, *synapses = layer(seed)
+    rng = np.random.default_rng(seed)
+    out, out_delay = (
+        jnp.asarray(rng.normal(size=(NEURONS, READOUTS))),
+        jnp.asarray(rng.uniform(0, 3, NEURONS)),
+    )
+    state = jnp.asarray(rng.uniform(0, 0.8, (2, NEURONS)))
+    by_time, by_potential = rng.normal(size=80), rng.normal(size=(STEPS, READOUTS))
+
+    def loss(when, weights, recurrent, delay, recurrent_delay, state, out, out_delay):
+        options_of_layer = {"V_m": state[0], "I_syn": state[1], **options}
+        spikes = run(when, who, weights, recurrent, delay, recurrent_delay, **options_of_layer)
+        readout = {**TIMES, "dt": 1.0, "steps": STEPS, "backend": options.get("backend")}
+        V = eventprop.leaky_integrator(*spikes[:2], out, delay=out_delay, **readout)
+        times = jnp.where(jnp.isfinite(spikes.times), spikes.times, 0)
+        weighted = times * by_time.astype(times.dtype), V * by_potential.astype(V.dtype)
+        return weighted[0].sum() + weighted[1].sum(), spikes
+
+    return loss, (when, *synapses, state, out, out_delay)
+
+
+@pytest.mark.parametrize(("tau_m", "tau_syn"), TAUS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_derivatives_are_differences_of_losses(seed, tau_m, tau_syn):
+    with jax.enable_x64(True):
+        loss, given = losses(seed, tau_m=tau_m, tau_syn=tau_syn)
+        places = tuple(range(len(given)))
+        value = jax.jit(loss)
+        spikes = value(*given)[1]
+        assert int(spikes.count) > 3
+        gradients = jax.jit(jax.grad(loss, argnums=places, has_aux=True))(*given)[0]
+        rng = np.random.default_rng(seed)
+        for k, (x, gradient) in enumerate(zip(given, gradients, strict=True)):
+            for _ in range(3):
+                direction = jnp.asarray(rng.normal(size=x.shape))
+                ends = []
+                for step in (1e-6, -1e-6):
+                    moved = (*given[:k], x + step * direction, *given[k + 1 :])
+                    end, near = value(*moved)
+                    np.testing.assert_array_equal(near.ids, spikes.ids)
+                    ends.append(end)
+                difference, found = (ends[0] - ends[1]) / 2e-6, (gradient * direction).sum()
+                np.testing.assert_allclose(found, difference, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 2e-3)])
+def test_the_native_run_is_the_reference(dtype, tolerance):
+    with jax.enable_x64(True):
+        found = []
+        for backend in BACKENDS:
+            loss, given = losses(1, backend=backend)
+            given = jax.tree.map(lambda x: x.astype(dtype), given)
+            whole = jax.jit(jax.value_and_grad(loss, argnums=tuple(range(len(given))), has_aux=True))
+            found.append(whole(*given))
+        (value, spikes), gradients = found[0]
+        (expected, same), wanted = found[1]
+        np.testing.assert_allclose(value, expected, rtol=tolerance)
+        np.testing.assert_array_equal(spikes.ids, same.ids)
+        np.testing.assert_allclose(spikes.times, same.times, rtol=tolerance)
+        for gradient, expected in zip(gradients, wanted, strict=True):
+            np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_batch_is_one_call_and_has_the_derivatives_of_its_samples():
+    with jax.enable_x64(True):
+        loss, (when, *given) = losses(2)
+        batch = when[None] + jnp.arange(3.0)[:, None]
+
+        def mean(*given):
+            return jax.vmap(lambda when: loss(when, *given)[0])(batch).mean()
+
+        places = tuple(range(len(given)))
+        total = jax.jit(jax.grad(mean, argnums=places))
+        text = str(total.trace(*given).jaxpr)
+        assert (text.count("eventprop_forward["), text.count("eventprop_backward[")) == (2, 2)
+        one = jax.grad(lambda when, *given: loss(when, *given)[0], argnums=tuple(p + 1 for p in places))
+        each = jax.vmap(one, in_axes=(0, *(None for _ in given)))(batch, *given)
+        alone = [one(when, *given) for when in batch]
+        for k, gradient in enumerate(total(*given)):
+            np.testing.assert_allclose(gradient, each[k].mean(0), rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(each[k], jnp.stack([x[k] for x in alone]), rtol=1e-12, atol=1e-12)
+        members = jax.tree.map(lambda x: jnp.stack([x, 0.9 * x]), tuple(given))
+        many = jax.vmap(lambda *given: jax.grad(mean, argnums=places)(*given))(*members)
+        for k, gradient in enumerate(total(*given)):
+            np.testing.assert_allclose(many[k][0], gradient, rtol=1e-12, atol=1e-12)
