@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from event_ops.eventprop.dynamics import Neuron, factors
 from event_ops.kernels.numba_cpu.jit import njit
 
 
@@ -31,12 +32,14 @@ class Chains(NamedTuple):
 class Arrivals(NamedTuple):
     """Hold the arrivals of one step by their time: spike, presynaptic row, and time since it began.
 
-    `gaps` has the `factors` of the time since the arrival before, and behind the last one up to the end.
+    With the `factors` of the time that is left of the step, and of that since the arrival before; behind the
+    last one, up to the end.
     """
 
     spikes: Any
     rows: Any
     offsets: Any
+    left: Any
     gaps: Any
 
 
@@ -49,12 +52,11 @@ def new_chains(steps: int, spikes: int) -> Chains:
 @njit
 def new_arrivals(spikes: int) -> Arrivals:
     """Return room for the arrivals of a step, at most all spikes."""
-    return Arrivals(
-        np.empty(spikes, np.int32), np.empty(spikes, np.int32), np.empty(spikes), np.empty((spikes + 1, 3))
-    )
+    ids = np.empty((2, spikes), np.int32)
+    return Arrivals(ids[0], ids[1], np.empty(spikes), np.empty((spikes, 3)), np.empty((spikes + 1, 3)))
 
 
-@njit
+@njit(_nrt=False)
 def source(sample: Sample, spike: int) -> tuple[int, float]:
     """Return row and time of a spike."""
     if spike < sample.times.size:
@@ -63,7 +65,7 @@ def source(sample: Sample, spike: int) -> tuple[int, float]:
     return np.int64(sample.input_rows) + sample.out_ids[place], float(sample.out_times[place])
 
 
-@njit
+@njit(_nrt=False)
 def enlist(chains: Chains, sample: Sample, spike: int, delays: Any, earliest: int, dt: float) -> None:
     """Put a spike into the list of the step of its arrival, which is not before `earliest`."""
     row, time = source(sample, spike)
@@ -76,7 +78,7 @@ def enlist(chains: Chains, sample: Sample, spike: int, delays: Any, earliest: in
             chains.first[step] = spike
 
 
-@njit
+@njit(_nrt=False)
 def enlist_inputs(chains: Chains, sample: Sample, delays: Any, dt: float) -> bool:
     """Put all inputs into lists, and return whether no time is NaN; an id out of range is padding."""
     # From the last on, since a chain gives back first what came last, and is then nearly sorted.
@@ -88,7 +90,7 @@ def enlist_inputs(chains: Chains, sample: Sample, delays: Any, dt: float) -> boo
     return True
 
 
-@njit
+@njit(_nrt=False)
 def enlist_outputs(
     chains: Chains, sample: Sample, begin: int, end: int, delays: Any, earliest: int, dt: float
 ) -> None:
@@ -98,14 +100,14 @@ def enlist_outputs(
             enlist(chains, sample, sample.times.size + place, delays, earliest, dt)
 
 
-@njit
-def collect(chains: Chains, sample: Sample, step: int, delays: Any, dt: float, found: Arrivals) -> int:
+@njit(_nrt=False)
+def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> int:
     """Fill in the arrivals of a step, sorted by time, and return how many there are."""
-    count = 0
+    count, begin, dt = 0, step * neuron.dt, neuron.dt
     spike = chains.first[step]
     while spike >= 0:
         row, time = source(sample, spike)
-        offset = min(max(time + float(delays[row]) - step * dt, 0.0), dt)
+        offset = min(max(time + float(delays[row]) - begin, 0.0), dt)
         place = count
         while place > 0 and found.offsets[place - 1] > offset:
             found.spikes[place], found.rows[place] = found.spikes[place - 1], found.rows[place - 1]
@@ -114,4 +116,22 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, dt: float, f
         found.spikes[place], found.rows[place], found.offsets[place] = spike, row, offset
         count += 1
         spike = chains.following[spike]
+    _fill_factors(found, count, neuron)
     return count
+
+
+@njit(_nrt=False)
+def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
+    """Fill in the factors of all times, of which those since the beginning are computed."""
+    whole_V, whole_I, whole_gain = factors(neuron.dt, neuron)
+    before_V, before_I, before_gain = 1.0, 1.0, 0.0
+    for q in range(count + 1):
+        of_V, of_I, gain = factors(found.offsets[q], neuron) if q < count else (whole_V, whole_I, whole_gain)
+        gap = of_V / before_V
+        found.gaps[q, 0], found.gaps[q, 1] = gap, of_I / before_I
+        found.gaps[q, 2] = (gain - gap * before_gain) / before_I
+        if q < count:
+            left = whole_V / of_V
+            found.left[q, 0], found.left[q, 1] = left, whole_I / of_I
+            found.left[q, 2] = (whole_gain - left * gain) / of_I
+        before_V, before_I, before_gain = of_V, of_I, gain

@@ -23,14 +23,14 @@ class Neuron(NamedTuple):
     dt: Any
 
 
-@njit
+@njit(_nrt=False)
 def neuron_of(parameters: Any) -> Neuron:
     """Return the constants of an array that has them in the order of `Neuron`."""
     p = parameters
     return Neuron(float(p[0]), float(p[1]), float(p[2]), float(p[3]), float(p[4]), float(p[5]))
 
 
-@njit
+@njit(_nrt=False)
 def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
     """Return what is left of V - E_L and of I after a time x, and how much of I has gone into V."""
     rate = 1 / neuron.tau_m - 1 / neuron.tau_syn
@@ -40,27 +40,20 @@ def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
     return of_V, math.exp(-x / neuron.tau_syn), of_V * grown / neuron.tau_m
 
 
-@njit
+@njit(_nrt=False)
 def moved(V: float, I: float, x: float, neuron: Neuron) -> tuple[float, float]:
     """Return V and I after a time x without events."""
     of_V, of_I, gain = factors(x, neuron)
     return neuron.E_L + (V - neuron.E_L) * of_V + gain * I, of_I * I
 
 
-@njit
-def moved_back(lambda_V: float, lambda_I: float, x: float, neuron: Neuron) -> tuple[float, float]:
-    """Return the derivatives of a loss in V and I a time x earlier: the transpose of `moved`."""
-    of_V, of_I, gain = factors(x, neuron)
-    return of_V * lambda_V, of_I * lambda_I + gain * lambda_V
-
-
-@njit
+@njit(_nrt=False)
 def slope(V: float, I: float, neuron: Neuron) -> float:
     """Return dV/dt."""
     return (neuron.E_L - V + I) / neuron.tau_m
 
 
-@njit
+@njit(_nrt=False)
 def first_crossing(V: float, I: float, V_end: float, I_end: float, length: float, neuron: Neuron) -> float:
     """Return when V passes V_th from below within `length`, at whose end it is V_end; -1: it does not.
 
@@ -72,16 +65,17 @@ def first_crossing(V: float, I: float, V_end: float, I_end: float, length: float
         # A rise that ends before `length` is concave, and stays below its first tangent.
         if begin <= 0 or V + begin * length <= neuron.V_th or slope(V_end, I_end, neuron) >= 0:
             return -1.0
-        end = _root(V, I, length, True, neuron)
-        if moved(V, I, end, neuron)[0] <= neuron.V_th:
+        end = _root(V, I, length, length, True, neuron)
+        V_end = moved(V, I, end, neuron)[0]
+        if V_end <= neuron.V_th:
             return -1.0
-    return _root(V, I, end, False, neuron)
+    return _root(V, I, end * (neuron.V_th - V) / (V_end - V), end, False, neuron)
 
 
-@njit
-def _root(V: float, I: float, end: float, of_slope: bool, neuron: Neuron) -> float:
-    """Return the x in [0, end] where V is V_th, or where V has its maximum: Newton, kept in a bracket."""
-    low, high, x = 0.0, end, end
+@njit(_nrt=False)
+def _root(V: float, I: float, begin: float, end: float, of_slope: bool, neuron: Neuron) -> float:
+    """Return the x in [0, end] where V is V_th, or has its maximum: Newton from `begin`, in a bracket."""
+    low, high, x = 0.0, end, begin
     for _ in range(_TURNS):
         V_x, I_x = moved(V, I, x, neuron)
         rate = slope(V_x, I_x, neuron)
@@ -97,7 +91,7 @@ def _root(V: float, I: float, end: float, of_slope: bool, neuron: Neuron) -> flo
         if not low <= step <= high:
             step = 0.5 * (low + high)
         # Newton's errors are squared from turn to turn: the next one is below the precision of a double.
-        if abs(step - x) <= 1e-8 * neuron.dt:
+        if abs(step - x) <= 1e-7 * neuron.dt:
             return step
         x = step
     return x

@@ -49,7 +49,7 @@ class Record(NamedTuple):
     trace: Any
 
 
-@njit(fastmath=CONTRACT)
+@njit(_nrt=False, fastmath=CONTRACT)
 def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: Step) -> None:
     """Add up the arrivals of a step: each is a row of weights times three numbers."""
     to_V, to_I, fall, real = step.to_V, step.to_I, step.fall, weights.dtype.type
@@ -58,9 +58,9 @@ def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: 
     to_I[:] = zero
     fall[:] = zero
     for q in range(count):
-        left = neuron.dt - arrivals.offsets[q]
-        _, of_I, gain = factors(left, neuron)
-        c_V, c_I, c_fall = real(gain), real(of_I), real(left / neuron.tau_m)
+        _, of_I, gain = arrivals.left[q]
+        fraction = (neuron.dt - arrivals.offsets[q]) / neuron.tau_m
+        c_V, c_I, c_fall = real(gain), real(of_I), real(fraction)
         row = weights[arrivals.rows[q]]
         for j in range(row.size):
             w = row[j]
@@ -69,39 +69,27 @@ def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: 
             fall[j] -= c_fall * min(w, zero)
 
 
-@njit(fastmath=CONTRACT)
+@njit(_nrt=False, fastmath=CONTRACT)
 def advance(V: Any, I: Any, step: Step, neuron: Neuron, excess: Any, next_V: Any, next_I: Any) -> None:
     """Step all neurons as if none spiked; where `excess` is > 0, V may have passed V_th on the way.
 
-    With V >= V_th at some time and no spike, V at the end is at least what the leak and all inhibition of
-    the step leave of it: inhibition w that arrives x before the end lowers V by at most x / tau_m * abs(w).
+    Since V was V_th, its slope was at least that with what is left of I at the end, without excitation that
+    arrives; inhibition w that arrives x before the end lowers V by at most x / tau_m * abs(w).
     """
     real = V.dtype.type
     all_V, all_I, all_gain = factors(neuron.dt, neuron)
     of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
     rest, zero, whole = real(neuron.E_L), real(0), real(neuron.dt / neuron.tau_m)
-    above = neuron.V_th - neuron.E_L
     # A little lower, for the rounding of sums in V's precision.
-    lowest = real(neuron.E_L + (above * all_V if above > 0 else above) - 1e-5 * abs(above))
+    above = real(neuron.V_th - neuron.E_L)
+    lowest = real(neuron.V_th - 1e-5 * abs(above))
     for j in range(V.size):
-        moved_V = rest + (V[j] - rest) * of_V + gain * I[j] + step.to_V[j]
-        next_V[j] = moved_V
-        next_I[j] = of_I * I[j] + step.to_I[j]
-        excess[j] = moved_V + step.fall[j] - whole * min(I[j], zero) - lowest
+        moved_V, left_I = rest + (V[j] - rest) * of_V + gain * I[j] + step.to_V[j], of_I * I[j]
+        next_V[j], next_I[j] = moved_V, left_I + step.to_I[j]
+        excess[j] = moved_V + step.fall[j] + whole * max(above - min(I[j], left_I), zero) - lowest
 
 
-@njit
-def fill_gaps(arrivals: Arrivals, count: int, neuron: Neuron) -> None:
-    """Fill in the factors between arrivals, which are those of all neurons."""
-    before = 0.0
-    for q in range(count + 1):
-        end = arrivals.offsets[q] if q < count else neuron.dt
-        of_V, of_I, gain = factors(end - before, neuron)
-        arrivals.gaps[q, 0], arrivals.gaps[q, 1], arrivals.gaps[q, 2] = of_V, of_I, gain
-        before = end
-
-
-@njit
+@njit(_nrt=False)
 def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
     """List the neurons that may spike, with their states at the beginning of the step; return how many."""
     count = 0
@@ -112,7 +100,7 @@ def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
     return count
 
 
-@njit(fastmath=CONTRACT)
+@njit(_nrt=False, fastmath=CONTRACT)
 def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
     """Move neurons to the next arrival; return how many of them seem to have passed V_th, where `over` > 0."""
     hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
@@ -129,7 +117,7 @@ def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> 
     return hits
 
 
-@njit
+@njit(_nrt=False)
 def spike_exactly(
     near: Near, c: int, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
 ) -> int:
@@ -148,7 +136,7 @@ def spike_exactly(
     return spikes
 
 
-@njit
+@njit(_nrt=False)
 def walk(
     near: Near, size: int, arrivals: Arrivals, count: int, weights: Any, begin: float, neuron: Neuron,
     record: Record, spikes: int,
@@ -169,7 +157,7 @@ def walk(
     return spikes
 
 
-@njit
+@njit(_nrt=False)
 def sort_spikes(record: Record, begin: int, end: int) -> None:
     """Sort the spikes of a step by time."""
     for k in range(begin + 1, end):
@@ -206,12 +194,11 @@ def simulate(
         return -1
     spikes = record.ends[0] = 0
     for k in range(steps):
-        count = collect(chains, sample, k, delays, dt, arrivals)
+        count = collect(chains, sample, k, delays, neuron, arrivals)
         deliver(weights, arrivals, count, neuron, step)
         advance(V, I, step, neuron, excess, next_V, next_I)
         size = near_threshold(excess, V, I, near)
         if size:
-            fill_gaps(arrivals, count, neuron)
             spikes = walk(near, size, arrivals, count, weights, k * dt, neuron, record, spikes)
             for c in range(size):
                 next_V[near.ids[c]], next_I[near.ids[c]] = near.V_end[c], near.I_end[c]
