@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from event_ops.eventprop.dynamics import Neuron, factors
 from event_ops.kernels.numba_cpu.jit import njit
 
 
@@ -29,31 +28,10 @@ class Chains(NamedTuple):
     following: Any
 
 
-class Arrivals(NamedTuple):
-    """Hold the arrivals of one step by their time: spike, presynaptic row, and time since it began.
-
-    With the `factors` of the time that is left of the step, and of that since the arrival before; behind the
-    last one, up to the end.
-    """
-
-    spikes: Any
-    rows: Any
-    offsets: Any
-    left: Any
-    gaps: Any
-
-
 @njit
 def new_chains(steps: int, spikes: int) -> Chains:
     """Return lists of no spikes."""
     return Chains(np.full(steps, -1, np.int32), np.empty(spikes, np.int32))
-
-
-@njit
-def new_arrivals(spikes: int) -> Arrivals:
-    """Return room for the arrivals of a step, at most all spikes."""
-    ids = np.empty((2, spikes), np.int32)
-    return Arrivals(ids[0], ids[1], np.empty(spikes), np.empty((spikes, 3)), np.empty((spikes + 1, 3)))
 
 
 @njit(_nrt=False)
@@ -98,40 +76,3 @@ def enlist_outputs(
     if delays.size > sample.input_rows:
         for place in range(end - 1, begin - 1, -1):
             enlist(chains, sample, sample.times.size + place, delays, earliest, dt)
-
-
-@njit(_nrt=False)
-def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> int:
-    """Fill in the arrivals of a step, sorted by time, and return how many there are."""
-    count, begin, dt = 0, step * neuron.dt, neuron.dt
-    spike = chains.first[step]
-    while spike >= 0:
-        row, time = source(sample, spike)
-        offset = min(max(time + float(delays[row]) - begin, 0.0), dt)
-        place = count
-        while place > 0 and found.offsets[place - 1] > offset:
-            found.spikes[place], found.rows[place] = found.spikes[place - 1], found.rows[place - 1]
-            found.offsets[place] = found.offsets[place - 1]
-            place -= 1
-        found.spikes[place], found.rows[place], found.offsets[place] = spike, row, offset
-        count += 1
-        spike = chains.following[spike]
-    _fill_factors(found, count, neuron)
-    return count
-
-
-@njit(_nrt=False)
-def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
-    """Fill in the factors of all times, of which those since the beginning are computed."""
-    whole_V, whole_I, whole_gain = factors(neuron.dt, neuron)
-    before_V, before_I, before_gain = 1.0, 1.0, 0.0
-    for q in range(count + 1):
-        of_V, of_I, gain = factors(found.offsets[q], neuron) if q < count else (whole_V, whole_I, whole_gain)
-        gap = of_V / before_V
-        found.gaps[q, 0], found.gaps[q, 1] = gap, of_I / before_I
-        found.gaps[q, 2] = (gain - gap * before_gain) / before_I
-        if q < count:
-            left = whole_V / of_V
-            found.left[q, 0], found.left[q, 1] = left, whole_I / of_I
-            found.left[q, 2] = (whole_gain - left * gain) / of_I
-        before_V, before_I, before_gain = of_V, of_I, gain

@@ -22,13 +22,14 @@ from event_ops.checks.arrays import (
 )
 from event_ops.sparse.csr import CSR
 
+_STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
 _ORDER: Final = ("tau_m", "tau_syn", "V_th", "V_reset", "E_L", "dt")  # of constants, as kernels read them
 
 
 class Synapses(NamedTuple):
     """Weights and delays of all synapses, a row for each input and then, if recurrent, for each neuron.
 
-    `structure`: none where rows are dense and have one delay each; else indices and indptr of entries.
+    `structure`: indices and indptr of entries; empty where rows are dense and have one delay each.
     """
 
     weights: jax.Array
@@ -57,11 +58,14 @@ class Synapses(NamedTuple):
             check_same_dtype("recurrent", data, "weights", first)
             if is_known(delays) and not bool(np.all(np.asarray(delays) >= dt)):
                 raise ValueError(
-                    f"recurrent_delay is or contains {np.asarray(delays).min()}; expected values >= dt = {dt}: "
-                    "spikes of a step arrive in a later one; take a smaller dt, or jnp.maximum of both"
+                    f"recurrent_delay is or contains {np.asarray(delays).min()}; expected values >= dt = "
+                    f"{dt}: spikes of a step arrive in a later one; take a smaller dt, or jnp.maximum of both"
                 )
         if all(structure is None and delays.ndim == 1 for *_, delays, structure in parts):
-            return cls(_joined([x[1] for x in parts]), _joined([x[2] for x in parts]), (), rows, neurons)
+            no_structure: Any = (np.zeros(0, np.int32), np.zeros(0, np.int32))
+            return cls(
+                _joined([x[1] for x in parts]), _joined([x[2] for x in parts]), no_structure, rows, neurons
+            )
         entries = [_entries(shape, *rest) for shape, *rest in parts]
         data, delays, indices = (_joined([x[k] for x in entries]) for k in range(3))
         ends, total = [jnp.zeros(1, jnp.int32)], 0
@@ -80,7 +84,9 @@ def _part(name: str, weights: Any, delay_name: str, delay: Any) -> Any:
     structure = None
     if isinstance(weights, CSR):
         if weights.transposed:
-            raise ValueError(f"{name} is a transposed CSR; expected rows of presynaptic neurons: A.T.tocsr()")
+            raise ValueError(
+                f"{name} is a transposed CSR; expected rows of presynaptic neurons: of A.T.todense(), say"
+            )
         data, shape, structure = weights.data, weights.shape, (weights.indices, weights.indptr)
         allowed, whole = ((), data.shape), data.shape
     else:
@@ -126,6 +132,12 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
             )
     for name in ("tau_m", "tau_syn", "dt"):
         check_positive(name, float(neuron[name]))
+    shortest = min(neuron["tau_m"], neuron["tau_syn"])
+    if neuron["dt"] > _STEPS_OF_TAU * shortest:
+        raise ValueError(
+            f"dt is {neuron['dt']}, and the shorter of tau_m and tau_syn {shortest}; expected at most "
+            f"{_STEPS_OF_TAU} times that, since more decays in a step than can be undone: take more steps"
+        )
     if not neuron["V_reset"] < neuron["V_th"] or not math.isfinite(neuron["V_reset"] + neuron["E_L"]):
         raise ValueError(
             f"V_reset is {neuron['V_reset']}, V_th {neuron['V_th']} and E_L {neuron['E_L']}; expected "
@@ -146,8 +158,8 @@ def first_state(V_m: Any, I_syn: Any, neurons: int, V_th: float, E_L: float, dty
         rows.append(row)
     if is_known(rows[0]) and not bool(np.all(np.asarray(rows[0]) < V_th)):
         raise ValueError(
-            f"V_m is or contains {np.asarray(rows[0]).max()}; expected values < V_th = {V_th}: a spike at the "
-            "beginning has no derivative"
+            f"V_m is or contains {np.asarray(rows[0]).max()}; expected values < V_th = {V_th}: a spike at "
+            "the beginning has no derivative"
         )
     return jnp.stack(rows)
 

@@ -4,15 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from event_ops.eventprop.arrivals import (
-    Arrivals,
-    Sample,
-    collect,
-    enlist_inputs,
-    enlist_outputs,
-    new_arrivals,
-    new_chains,
-)
+from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
 from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 
@@ -50,26 +42,6 @@ class Record(NamedTuple):
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
-def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: Step) -> None:
-    """Add up the arrivals of a step: each is a row of weights times three numbers."""
-    to_V, to_I, fall, real = step.to_V, step.to_I, step.fall, weights.dtype.type
-    zero = real(0)
-    to_V[:] = zero
-    to_I[:] = zero
-    fall[:] = zero
-    for q in range(count):
-        _, of_I, gain = arrivals.left[q]
-        fraction = (neuron.dt - arrivals.offsets[q]) / neuron.tau_m
-        c_V, c_I, c_fall = real(gain), real(of_I), real(fraction)
-        row = weights[arrivals.rows[q]]
-        for j in range(row.size):
-            w = row[j]
-            to_V[j] += c_V * w
-            to_I[j] += c_I * w
-            fall[j] -= c_fall * min(w, zero)
-
-
-@njit(_nrt=False, fastmath=CONTRACT)
 def advance(V: Any, I: Any, step: Step, neuron: Neuron, excess: Any, next_V: Any, next_I: Any) -> None:
     """Step all neurons as if none spiked; where `excess` is > 0, V may have passed V_th on the way.
 
@@ -100,23 +72,6 @@ def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
     return count
 
 
-@njit(_nrt=False, fastmath=CONTRACT)
-def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
-    """Move neurons to the next arrival; return how many of them seem to have passed V_th, where `over` > 0."""
-    hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
-    V_th, rest = neuron.V_th, neuron.E_L
-    for c in range(size):
-        V, I = near.V[c], near.I[c]
-        V_end, I_end = rest + (V - rest) * of_V + gain * I, of_I * I
-        near.V_end[c], near.I_end[c] = V_end, I_end
-        rise = rest - V + I
-        # Above at the end, or with a maximum in between, and a tangent that passes the threshold.
-        peak = min(V + rise * (length / neuron.tau_m) - V_th, min(rise, V_end - rest - I_end))
-        near.over[c] = max(V_end - V_th, peak)
-        hits += near.over[c] > 0
-    return hits
-
-
 @njit(_nrt=False)
 def spike_exactly(
     near: Near, c: int, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
@@ -137,27 +92,6 @@ def spike_exactly(
 
 
 @njit(_nrt=False)
-def walk(
-    near: Near, size: int, arrivals: Arrivals, count: int, weights: Any, begin: float, neuron: Neuron,
-    record: Record, spikes: int,
-) -> int:  # fmt: skip
-    """Move listed neurons through a step, from arrival to arrival; return the number of spikes so far."""
-    before = 0.0
-    for q in range(count + 1):
-        end = arrivals.offsets[q] if q < count else neuron.dt
-        if move_all(near, size, arrivals.gaps[q], end - before, neuron):
-            for c in range(size):
-                if near.over[c] > 0:
-                    spikes = spike_exactly(near, c, begin + before, end - before, neuron, record, spikes)
-        before = end
-        if q < count:
-            row = weights[arrivals.rows[q]]
-            for c in range(size):
-                near.V[c], near.I[c] = near.V_end[c], near.I_end[c] + row[near.ids[c]]
-    return spikes
-
-
-@njit(_nrt=False)
 def sort_spikes(record: Record, begin: int, end: int) -> None:
     """Sort the spikes of a step by time."""
     for k in range(begin + 1, end):
@@ -172,43 +106,54 @@ def sort_spikes(record: Record, begin: int, end: int) -> None:
 
 
 @njit
-def simulate(
-    weights: Any, delays: Any, sample: Sample, first_V: Any, first_I: Any, neuron: Neuron, record: Record
-) -> int:
-    """Run one sample, and return its number of spikes, or -1 where an input or a state is NaN.
+def new_near(neurons: int) -> Near:
+    """Return room for as many neurons, and the one behind them that `near_threshold` writes."""
+    states = np.empty((5, neurons + 1))
+    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3], states[4])
 
-    One spike more than there is room for ends the run.
+
+def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
+    """Return the function that runs one sample, for synapses whose arrivals these three deal with.
+
+    `begin(synapses, spikes)` returns what they keep; `arrive(synapses, kept, chains, sample, k, neuron,
+    step)` adds up the arrivals of step k and returns them; `walk(near, size, arrived, synapses, time, neuron,
+    record, spikes)` moves listed neurons from arrival to arrival, and returns the number of spikes.
     """
-    steps, dt = record.ends.size - 1, neuron.dt
-    chains = new_chains(steps, sample.times.size + record.times.size)
-    arrivals = new_arrivals(chains.following.size)
-    V, I, next_V, next_I = first_V.copy(), first_I.copy(), np.empty_like(first_V), np.empty_like(first_I)
-    excess = np.empty_like(V)
-    step = Step(np.empty_like(V), np.empty_like(V), np.empty_like(V))
-    room = V.size + 1
-    near = Near(
-        np.empty(room, np.int32), np.empty(room), np.empty(room), np.empty(room), np.empty(room),
-        np.empty(room),
-    )  # fmt: skip
-    if not enlist_inputs(chains, sample, delays, dt):
-        return -1
-    spikes = record.ends[0] = 0
-    for k in range(steps):
-        count = collect(chains, sample, k, delays, neuron, arrivals)
-        deliver(weights, arrivals, count, neuron, step)
-        advance(V, I, step, neuron, excess, next_V, next_I)
-        size = near_threshold(excess, V, I, near)
-        if size:
-            spikes = walk(near, size, arrivals, count, weights, k * dt, neuron, record, spikes)
-            for c in range(size):
-                next_V[near.ids[c]], next_I[near.ids[c]] = near.V_end[c], near.I_end[c]
-        if spikes > record.times.size:
-            return spikes
-        V, next_V, I, next_I = next_V, V, next_I, I
-        sort_spikes(record, record.ends[k], spikes)
-        enlist_outputs(chains, sample, record.ends[k], spikes, delays, k + 1, dt)
-        record.ends[k + 1] = spikes
-        if record.trace.shape[0]:
-            record.trace[k] = V
-    # What is NaN once stays so, since it never reaches the threshold.
-    return spikes if np.isfinite(V.sum() + I.sum()) else -1
+
+    @njit
+    def simulate(
+        synapses: Any, sample: Sample, first_V: Any, first_I: Any, neuron: Neuron, record: Record
+    ) -> int:
+        """Run one sample, and return its number of spikes, or -1 where an input or a state is NaN.
+
+        One spike more than there is room for ends the run.
+        """
+        steps, dt = record.ends.size - 1, neuron.dt
+        chains = new_chains(steps, sample.times.size + record.times.size)
+        kept = begin(synapses, chains.following.size)
+        V, I, next_V, next_I = first_V.copy(), first_I.copy(), np.empty_like(first_V), np.empty_like(first_I)
+        excess, near = np.empty_like(V), new_near(V.size)
+        step = Step(np.empty_like(V), np.empty_like(V), np.empty_like(V))
+        if not enlist_inputs(chains, sample, synapses.first, dt):
+            return -1
+        spikes = record.ends[0] = 0
+        for k in range(steps):
+            arrived = arrive(synapses, kept, chains, sample, k, neuron, step)
+            advance(V, I, step, neuron, excess, next_V, next_I)
+            size = near_threshold(excess, V, I, near)
+            if size:
+                spikes = walk(near, size, arrived, synapses, k * dt, neuron, record, spikes)
+                for c in range(size):
+                    next_V[near.ids[c]], next_I[near.ids[c]] = near.V_end[c], near.I_end[c]
+            if spikes > record.times.size:
+                return spikes
+            V, next_V, I, next_I = next_V, V, next_I, I
+            sort_spikes(record, record.ends[k], spikes)
+            enlist_outputs(chains, sample, record.ends[k], spikes, synapses.first, k + 1, dt)
+            record.ends[k + 1] = spikes
+            if record.trace.shape[0]:
+                record.trace[k] = V
+        # What is NaN once stays so, since it never reaches the threshold.
+        return spikes if np.isfinite(V.sum() + I.sum()) else -1
+
+    return simulate

@@ -1,117 +1,160 @@
 """Kernels for the CPU: the samples of a batch on all threads, forwards and backwards."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numba import prange
 
-from event_ops.eventprop.adjoint import Gradients, differentiate
+from event_ops.eventprop import entry_steps, rows
+from event_ops.eventprop.adjoint import Gradients
 from event_ops.eventprop.arrivals import Sample
 from event_ops.eventprop.dynamics import neuron_of
-from event_ops.eventprop.forward import Record, simulate
+from event_ops.eventprop.entries import Entries, sorted_rows
+from event_ops.eventprop.forward import Record
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
 
 @njit
-def is_runnable(delays: Any, parameters: Any, input_rows: int) -> bool:
+def unsorted_rows(weights: Any, delays: Any, indices: Any, indptr: Any) -> tuple[Any, Any]:
+    """Return the order of dense rows, which they do not need, and the first delay of each."""
+    return indices, delays
+
+
+@njit
+def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, first: Any) -> rows.Rows:
+    """Return dense synapses."""
+    return rows.Rows(weights, first)
+
+
+@njit
+def is_runnable(delays: Any, first: Any, parameters: Any, input_rows: int) -> bool:
     """Return whether no delay is NaN, and none between neurons is shorter than a step."""
-    for i in range(delays.size):
-        if not delays[i] >= (parameters[5] if i >= input_rows else -np.inf):
-            return False
-    return True
+    if np.isnan(delays).any():
+        return False
+    return not (first[input_rows:] < parameters[5]).any()
 
 
-@njit
-def run_one(
-    weights: Any, delays: Any, sample: Sample, state: Any, parameters: Any, is_right: bool, record: Record
-) -> None:
-    """Run one sample; where it cannot be right, all times and potentials are NaN."""
-    record.times[:] = np.inf
-    record.ids[:] = state.shape[1]
-    record.currents[:] = 0
-    neuron, count = neuron_of(parameters), -1
-    if is_right and state[0].max() < neuron.V_th:
-        count = simulate(weights, delays, sample, state[0], state[1], neuron, record)
-    if not 0 <= count <= record.times.size:
-        record.times[:] = np.nan
-        record.trace[:] = np.nan
-        record.ends[:] = count
+def make_run_one(simulate: Any) -> Any:
+    """Return the function that runs one sample and keeps what cannot be right apart."""
+
+    @njit
+    def run_one(
+        synapses: Any, sample: Sample, state: Any, parameters: Any, is_right: bool, record: Record
+    ) -> None:
+        """Run one sample; where it cannot be right, all times and potentials are NaN."""
+        record.times[:] = np.inf
+        record.ids[:] = state.shape[1]
+        record.currents[:] = 0
+        neuron, count = neuron_of(parameters), -1
+        if is_right and state[0].max() < neuron.V_th:
+            count = simulate(synapses, sample, state[0], state[1], neuron, record)
+        if not 0 <= count <= record.times.size:
+            record.times[:] = np.nan
+            record.trace[:] = np.nan
+            record.ends[:] = count
+
+    return run_one
 
 
-@njit(parallel=True)
-def forward(
-    weights: Any, delays: Any, times: Any, ids: Any, states: Any, parameters: Any, spikes: Any, out_ids: Any,
-    ends: Any, trace: Any,
-) -> None:  # fmt: skip
-    """Run all samples."""
-    input_rows = np.int64(parameters[6])
-    is_right = is_runnable(delays, parameters, input_rows)
-    parts = min(num_threads(), times.shape[0])
-    for part in prange(parts):
-        for b in range(part, times.shape[0], parts):
-            record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], trace[b])
-            sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
-            run_one(weights, delays, sample, states[b], parameters, is_right, record)
+def make_differentiate_one(differentiate: Any) -> Any:
+    """Return the function that goes back through one sample, if it could be run."""
 
-
-@njit
-def differentiate_one(
-    weights: Any, delays: Any, sample: Sample, record: Record, cotangents: Any, parameters: Any,
-    gradients: Gradients, ct_times: Any, ct_state: Any,
-) -> None:  # fmt: skip
-    """Go back through one sample; all derivatives of one that could not be run are NaN."""
-    count = record.ends[record.ends.size - 1]
-    if 0 <= count <= record.times.size:
-        differentiate(
-            weights, delays, sample, record, cotangents, ct_state[0], ct_state[1], neuron_of(parameters),
-            gradients,
-        )  # fmt: skip
-        ct_times[:] = gradients.arrivals[: ct_times.size]
-    else:
-        gradients.weights[:] = np.nan
-        gradients.delays[:] = np.nan
-        ct_times[:] = np.nan
-        ct_state[:] = np.nan
-
-
-@njit(parallel=True)
-def backward(
-    weights: Any, delays: Any, times: Any, ids: Any, parameters: Any, spikes: Any, out_ids: Any, ends: Any,
-    ct_spikes: Any, ct_trace: Any, ct_weights: Any, ct_delays: Any, ct_times: Any, ct_states: Any,
-) -> None:  # fmt: skip
-    """Go back through all samples, and sum the derivatives in weights and delays over each group of them."""
-    batch, groups = times.shape[0], ct_weights.shape[0]
-    parts = min(num_threads(), batch)
-    input_rows = np.int64(parameters[6])
-    spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
-    spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
-    for part in prange(parts):
-        of_weights = ct_weights if part == 0 else spare_weights[part - 1]
-        of_delays = ct_delays if part == 0 else spare_delays[part - 1]
-        of_weights[:] = 0
-        of_delays[:] = 0
-        arrivals = np.empty(times.shape[1] + out_ids.shape[1])
-        for b in range(part, batch, parts):
-            record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], ct_trace[b])
-            sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
-            group = b * groups // batch
-            gradients = Gradients(of_weights[group], of_delays[group], arrivals)
-            differentiate_one(
-                weights, delays, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
-                ct_states[b],
+    @njit
+    def differentiate_one(
+        synapses: Any, sample: Sample, record: Record, cotangents: Any, parameters: Any, gradients: Gradients,
+        ct_times: Any, ct_state: Any,
+    ) -> None:  # fmt: skip
+        """Go back through one sample; all derivatives of one that could not be run are NaN."""
+        count = record.ends[record.ends.size - 1]
+        if 0 <= count <= record.times.size:
+            neuron = neuron_of(parameters)
+            differentiate(
+                synapses, sample, record, cotangents, ct_state[0], ct_state[1], neuron, gradients
             )  # fmt: skip
-    for part in range(parts - 1):
-        ct_weights += spare_weights[part]
-        ct_delays += spare_delays[part]
+            ct_times[:] = gradients.arrivals[: ct_times.size]
+        else:
+            gradients.weights[:] = np.nan
+            gradients.delays[:] = np.nan
+            ct_times[:] = np.nan
+            ct_state[:] = np.nan
+
+    return differentiate_one
 
 
-def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
+    """Return the kernels forwards and backwards, on all threads.
+
+    `prepare(weights, delays, indices, indptr)` returns arrays that `synapses_of` takes behind these.
+    """
+    run_one, differentiate_one = make_run_one(steps.simulate), make_differentiate_one(steps.differentiate)
+
+    @njit(parallel=True)
+    def forward(
+        weights: Any, delays: Any, indices: Any, indptr: Any, times: Any, ids: Any, states: Any,
+        parameters: Any, spikes: Any, out_ids: Any, ends: Any, trace: Any,
+    ) -> None:  # fmt: skip
+        """Run all samples."""
+        order, first = prepare(weights, delays, indices, indptr)
+        input_rows = np.int64(parameters[6])
+        is_right = is_runnable(delays, first, parameters, input_rows)
+        parts = min(num_threads(), times.shape[0])
+        for part in prange(parts):
+            for b in range(part, times.shape[0], parts):
+                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], trace[b])
+                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
+                synapses = synapses_of(weights, delays, indices, indptr, order, first)
+                run_one(synapses, sample, states[b], parameters, is_right, record)
+
+    @njit(parallel=True)
+    def backward(
+        weights: Any, delays: Any, indices: Any, indptr: Any, times: Any, ids: Any, parameters: Any,
+        spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any, ct_delays: Any,
+        ct_times: Any, ct_states: Any,
+    ) -> None:  # fmt: skip
+        """Go back through all samples, and sum derivatives in weights and delays over each group of them."""
+        batch, groups = times.shape[0], ct_weights.shape[0]
+        order, first = prepare(weights, delays, indices, indptr)
+        input_rows = np.int64(parameters[6])
+        parts = min(num_threads(), batch)
+        spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
+        spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
+        for part in prange(parts):
+            of_weights = ct_weights if part == 0 else spare_weights[part - 1]
+            of_delays = ct_delays if part == 0 else spare_delays[part - 1]
+            of_weights[:] = 0
+            of_delays[:] = 0
+            arrivals = np.empty(times.shape[1] + out_ids.shape[1])
+            for b in range(part, batch, parts):
+                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], ct_trace[b])
+                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
+                group = b * groups // batch
+                gradients = Gradients(of_weights[group], of_delays[group], arrivals)
+                synapses = synapses_of(weights, delays, indices, indptr, order, first)
+                differentiate_one(
+                    synapses, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
+                    ct_states[b],
+                )  # fmt: skip
+        for part in range(parts - 1):
+            ct_weights += spare_weights[part]
+            ct_delays += spare_delays[part]
+
+    return forward, backward
+
+
+# By the dimensions of weights.
+_KERNELS: Final = {
+    1: make_kernels(entry_steps, sorted_rows, Entries),
+    2: make_kernels(rows, unsorted_rows, rows_of),
+}
+
+
+def build_forward(*, ndim: int, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function that runs a batch."""
-    return numba_kernel(forward, outs)
+    return numba_kernel(_KERNELS[ndim][0], outs)
 
 
-def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def build_backward(*, ndim: int, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function that goes back through a batch."""
-    return numba_kernel(backward, outs)
+    return numba_kernel(_KERNELS[ndim][1], outs)

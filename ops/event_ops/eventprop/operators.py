@@ -1,9 +1,9 @@
 """The operators of a batch forwards and backwards, and how JAX differentiates and batches them.
 
-Inputs of a run: weights and delays, with the structure of sparse ones; times, ids and states of samples, whose
-first axis is the batch; constants. The tangent of a run is an operator that is only ever transposed: its
-transpose is the run backwards. So a gradient after `vmap` is one call, in which derivatives in weights are
-summed over the batch, and `vmap` of a gradient has those of each sample.
+Inputs of a run: weights and delays, indices and indptr of sparse ones, which are empty of dense ones; times,
+ids and states of samples, whose first axis is the batch; constants. The tangent of a run is an operator that
+is only ever transposed: its transpose is the run backwards. So a gradient after `vmap` is one call, in which
+derivatives in weights are summed over the batch, and `vmap` of a gradient has those of each sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,17 +60,17 @@ def _like(*arrays: Any) -> tuple[jax.ShapeDtypeStruct, ...]:
 
 
 @forward.def_jvp_rule
-def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any) -> Any:
+def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any, ndim: int) -> Any:
     """Return the results, and the tangents of times of spikes and of potentials."""
-    spikes, ids, ends, trace = forward(*primals, outs=outs, backend=backend)
+    spikes, ids, ends, trace = forward(*primals, outs=outs, backend=backend, ndim=ndim)
     dots = [ad.instantiate_zeros(tangents[i]) for i in _linear(len(primals))]
     like = _like(spikes, trace)
-    of_spikes, of_trace = tangent(*dots, *primals, spikes, ids, ends, outs=like, wanted=backend)
+    of_spikes, of_trace = tangent(*dots, *primals, spikes, ids, ends, outs=like, wanted=backend, ndim=ndim)
     return (spikes, ids, ends, trace), (of_spikes, None, None, of_trace)
 
 
 @tangent.def_transpose_rule
-def transposed(cotangents: Any, *args: Any, wanted: Any, **_: Any) -> list[Any]:
+def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) -> list[Any]:
     """Return the derivatives in weights, delays, times and states, by the run backwards."""
     dots, rest = args[:4], args[4:]
     primals = rest[:-_RESULTS]
@@ -80,7 +80,7 @@ def transposed(cotangents: Any, *args: Any, wanted: Any, **_: Any) -> list[Any]:
     like = *_like(weights[None], delays[None]), *_like(times, states)
     # A run backwards needs the states' shape alone, which the outputs have.
     inputs = *primals[:-2], primals[-1]
-    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted)
+    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted, ndim=ndim)
     gradients = found[0][0], found[1][0], found[2], found[3]
     chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
     return [*chosen, *(None for _ in rest)]

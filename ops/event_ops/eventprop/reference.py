@@ -1,4 +1,4 @@
-"""The definition, in pure JAX: from event to event, without a grid, and the derivatives of the times of spikes.
+"""The definition, in pure JAX: from event to event, without a grid, and the derivatives of spikes.
 
 At every event it looks at all arrivals, so it is for small networks alone.
 """
@@ -54,12 +54,11 @@ class Entries(NamedTuple):
     delays: jax.Array
 
     @classmethod
-    def of(cls, weights: Any, delays: Any, *structure: Any) -> "Entries":
+    def of(cls, weights: Any, delays: Any, indices: Any, indptr: Any) -> "Entries":
         """Return the synapses of dense rows, or of a sparse structure."""
-        if structure:
-            indices, indptr = structure
+        if weights.ndim == 1:
             rows = jnp.searchsorted(indptr, jnp.arange(indices.size, dtype=indptr.dtype), side="right") - 1
-            return cls(rows, indices, weights, delays)
+            return cls(rows.astype(jnp.int32), indices, weights, delays)
         rows, columns = (x.reshape(-1) for x in jnp.indices(weights.shape, dtype=jnp.int32))
         return cls(rows, columns, weights.reshape(-1), delays[rows])
 
@@ -108,7 +107,7 @@ class Run(NamedTuple):
 
 def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any, outs: Any) -> Any:
     """Return spikes, ids, ends and trace of one sample."""
-    spikes, out_ids, ends, trace = outs
+    _, out_ids, ends, trace = outs
     neurons, steps, capacity = state.shape[1], ends.shape[0] - 1, out_ids.shape[0]
     given = entries.arrivals(times, jnp.where(ids < neuron.input_rows, ids, -1))
     room = jnp.stack([jnp.full(capacity + 1, jnp.inf, times.dtype), jnp.zeros(capacity + 1, times.dtype)])
@@ -171,8 +170,8 @@ def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
 
 def _differentiate_one(
-    entries: Entries, neuron: Neuron, times: Any, ids: Any, spikes: Any, out_ids: Any, ends: Any, of_times: Any,
-    of_trace: Any, neurons: int,
+    entries: Entries, neuron: Neuron, times: Any, ids: Any, spikes: Any, out_ids: Any, ends: Any,
+    of_times: Any, of_trace: Any, neurons: int,
 ) -> Any:  # fmt: skip
     """Return the derivatives of one sample in weights and delays of all synapses, in times and states."""
     when, current = spikes
@@ -243,11 +242,10 @@ def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
         of_weights, of_delays, of_times, of_states = jax.vmap(one)(
             times, ids, spikes, out_ids, ends, of_spikes[:, 0], of_trace
         )
-        summed = [x.reshape(groups, -1, x.shape[1]).sum(1) for x in (of_weights, of_delays)]
-        if delays.shape != weights.shape[: 1 + len(delays.shape[1:])] or len(delays.shape) < len(
-            weights.shape
-        ):
-            summed[1] = summed[1].reshape(weights.shape).sum(2)
-        return summed[0].reshape(weights.shape), summed[1].reshape(delays.shape), of_times, of_states
+        of_weights, of_delays = (x.reshape(groups, -1, x.shape[1]).sum(1) for x in (of_weights, of_delays))
+        of_weights, of_delays = of_weights.reshape(weights.shape), of_delays.reshape(weights.shape)
+        if len(weights.shape) > len(delays.shape):  # one delay for each row
+            of_delays = of_delays.sum(2)
+        return of_weights, of_delays, of_times, of_states
 
     return run

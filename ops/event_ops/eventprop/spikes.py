@@ -18,8 +18,8 @@ class Spikes(NamedTuple):
     Attributes:
         times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `count` says so.
         ids: (capacity,), int32, the neurons; their number behind the last spike.
-        count: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a delay
-            or a potential is NaN, a delay between neurons is shorter than dt, or V begins above V_th.
+        count: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
+            delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins above V_th.
     """
 
     times: jax.Array
@@ -54,9 +54,9 @@ def lif(
     """`tau_m * dV/dt = -(V - E_L) + I`, `tau_syn * dI/dt = -I`: spikes where V reaches V_th, at exact times.
 
     A spike of input i at t makes `I[j] += weights[i, j]` at t + delay, and one of neuron i `I[j] +=
-    recurrent[i, j]` at t + recurrent_delay. At a spike V becomes V_reset, and I goes on. Times are not rounded
-    to steps of dt: arrivals act when they come, a crossing of V_th is the root of a closed form, and none is
-    missed. A step only bounds how much is looked at together: results do not depend on dt but by rounding.
+    recurrent[i, j]` at t + recurrent_delay. At a spike V becomes V_reset, and I goes on. Times are not
+    rounded to steps of dt: arrivals act when they come, a crossing of V_th is the root of a closed form, and
+    none is missed. A step is what is looked at together: results depend on dt by rounding alone.
 
     So times of spikes are smooth functions of weights, delays, times of inputs, V_m and I_syn, as long as no
     spike comes or goes. Their derivatives are exact: no surrogate, no state of a step is kept, only spikes.
@@ -69,8 +69,9 @@ def lif(
     A neuron that is silent has no derivative, and a spike that only just reaches V_th a large one: in a loss,
     add a term for silent neurons, such as one of weights, or of the potential of a `leaky_integrator`.
 
-    Works under jit, grad and vmap: a batch of samples is one call, forwards and backwards, on all threads, and
-    sums derivatives in weights over the batch. Reverse mode and first derivatives only.
+    Works under jit, grad and vmap: a batch of samples is one call, forwards and backwards, on all threads,
+    and sums derivatives in weights over the batch. Reverse mode and first derivatives only. A row of dense
+    weights with one delay is one vector operation; delays of weights, and a CSR, cost more for each spike.
 
     Args:
         times: (n,), of input spikes in ms, in any order; inf is padding. float32 or float64.
@@ -78,15 +79,15 @@ def lif(
             next layer: `lif(*hidden[:2], weights, ...)`.
         weights: (inputs, neurons), or a CSR of that shape; in the unit of V, dtype of times.
         recurrent: (neurons, neurons), or a CSR; None: no synapses between neurons.
-        delay: in ms, >= 0: a number; (inputs,), one for each row of dense weights; or one for each weight, the
-            shape of weights, or of the data of a CSR.
+        delay: in ms, >= 0: a number; (inputs,), one for each row of dense weights; or one for each weight,
+            in the shape of weights, or of the data of a CSR.
         recurrent_delay: in the same way, >= dt.
         tau_m: membrane time constant in ms, > 0; this and all below up to dt: Python numbers.
         tau_syn: time constant of the current in ms, > 0; it may be tau_m.
         V_th: threshold.
         V_reset: potential after a spike, < V_th.
         E_L: resting potential.
-        dt: a step in ms, > 0, the shortest delay between neurons.
+        dt: a step in ms, > 0, at most the shortest delay between neurons, and 4 times tau_m and tau_syn.
         steps: how many steps to run, static; what arrives later, or before 0, does nothing.
         capacity: how many spikes the result has room for, static.
         V_m: (neurons,), the first potential, < V_th; default: E_L.
@@ -193,4 +194,4 @@ def _run(
     )
     structure = synapses.structure
     inputs = synapses.weights, synapses.delays, *structure, when[None], who[None], state[None], values
-    return forward(*inputs, outs=outs, backend=backend)
+    return forward(*inputs, outs=outs, backend=backend, ndim=synapses.weights.ndim)

@@ -1,0 +1,186 @@
+"""Synapses with a delay each, in rows of a sparse matrix, and their arrivals step by step.
+
+The entries of a row are visited in the order of their delays, so a spike that is under way is a place in that
+order: nothing is stored for an arrival before the step in which it comes.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from event_ops.eventprop.arrivals import Chains, Sample, source
+from event_ops.eventprop.dynamics import Neuron, factors
+from event_ops.kernels.numba_cpu.jit import njit
+
+
+class Entries(NamedTuple):
+    """Hold weights, delays and structure of all entries; `order`: rows sorted by delay.
+
+    `first` has the shortest delay of each row, inf for an empty one.
+    """
+
+    weights: Any
+    delays: Any
+    indices: Any
+    indptr: Any
+    order: Any
+    first: Any
+
+
+class UnderWay(NamedTuple):
+    """Hold spikes that have not arrived everywhere: the places [begin, end) of each arrive in a step."""
+
+    spikes: Any
+    begin: Any
+    end: Any
+
+
+class Table(NamedTuple):
+    """Hold the arrivals of a step: entry, neuron, spike, time since it began, and factors of the time left.
+
+    `head` has the first arrival at each neuron, `following` the next one at the same neuron; -1: none;
+    `places` is room for all of a neuron.
+    """
+
+    entries: Any
+    neurons: Any
+    spikes: Any
+    offsets: Any
+    left: Any
+    head: Any
+    following: Any
+    places: Any
+
+
+@njit
+def sorted_rows(weights: Any, delays: Any, indices: Any, indptr: Any) -> tuple[Any, Any]:
+    """Return the entries of each row by their delays, and the first delay of each row."""
+    rows = indptr.size - 1
+    order, first = np.empty(delays.size, np.int64), np.full(rows, np.inf)
+    for i in range(rows):
+        begin, end = indptr[i], indptr[i + 1]
+        if end > begin:
+            order[begin:end] = np.argsort(delays[begin:end]) + begin
+            first[i] = delays[order[begin]]
+    return order, first
+
+
+@njit
+def new_under_way(spikes: int) -> UnderWay:
+    """Return room for as many spikes."""
+    return UnderWay(np.empty(spikes, np.int64), np.empty(spikes, np.int64), np.empty(spikes, np.int64))
+
+
+@njit(_nrt=False)
+def joined(
+    chains: Chains, step: int, sample: Sample, entries: Entries, under_way: UnderWay, count: int
+) -> int:
+    """Add the spikes whose first arrival is in a step; return how many are under way."""
+    spike = chains.first[step]
+    while spike >= 0:
+        row, _ = source(sample, spike)
+        under_way.spikes[count], under_way.end[count] = spike, entries.indptr[row]
+        count += 1
+        spike = chains.following[spike]
+    return count
+
+
+@njit(_nrt=False)
+def passed(
+    entries: Entries, sample: Sample, under_way: UnderWay, count: int, until: float
+) -> tuple[int, int]:
+    """Let spikes pass their entries that arrive before `until`; return how many are left, and of arrivals."""
+    kept = total = 0
+    for c in range(count):
+        row, time = source(sample, under_way.spikes[c])
+        begin = place = under_way.end[c]
+        end = entries.indptr[row + 1]
+        while place < end and time + float(entries.delays[entries.order[place]]) < until:
+            place += 1
+        # Those that end here stay for this step, and go at the next one.
+        if begin < end:
+            under_way.spikes[kept], under_way.begin[kept], under_way.end[kept] = (
+                under_way.spikes[c],
+                begin,
+                place,
+            )
+            kept, total = kept + 1, total + place - begin
+    return kept, total
+
+
+@njit
+def new_table(arrivals: int, neurons: int) -> Table:
+    """Return room for the arrivals of a step."""
+    ids, head = np.empty((5, arrivals), np.int64), np.full(neurons, -1, np.int64)
+    return Table(ids[0], ids[1], ids[2], np.empty(arrivals), np.empty((arrivals, 3)), head, ids[3], ids[4])
+
+
+@njit(_nrt=False)
+def fill(
+    table: Table, entries: Entries, sample: Sample, under_way: UnderWay, count: int, step: int, neuron: Neuron
+) -> int:
+    """Fill in the arrivals of a step, and return how many there are; an index out of range is no neuron."""
+    size = 0
+    for c in range(count):
+        spike = under_way.spikes[c]
+        _, time = source(sample, spike)
+        for place in range(under_way.begin[c], under_way.end[c]):
+            e = entries.order[place]
+            j = np.int64(entries.indices[e])
+            if 0 <= j < table.head.size:
+                offset = min(max(time + float(entries.delays[e]) - step * neuron.dt, 0.0), neuron.dt)
+                table.entries[size], table.neurons[size], table.spikes[size] = e, j, spike
+                table.offsets[size] = offset
+                of_V, of_I, gain = factors(neuron.dt - offset, neuron)
+                table.left[size, 0], table.left[size, 1], table.left[size, 2] = of_V, of_I, gain
+                table.following[size], table.head[j] = table.head[j], size
+                size += 1
+    return size
+
+
+class Kept(NamedTuple):
+    """Hold the spikes that are under way, and how many they are."""
+
+    under_way: UnderWay
+    count: Any
+
+
+class Passages(NamedTuple):
+    """Hold the spikes under way in all steps, those of step k from `starts[k]` to `starts[k + 1]`."""
+
+    spikes: Any
+    begin: Any
+    end: Any
+    starts: Any
+
+
+@njit
+def longer(x: Any, size: int) -> Any:
+    """Return a copy of an array with room for `size`, or for twice as many as it has."""
+    y = np.empty(max(size, 2 * x.size), x.dtype)
+    y[: x.size] = x
+    return y
+
+
+@njit
+def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuron) -> Passages:
+    """Return which entries spikes pass in all steps, as a run forwards has passed them."""
+    steps, count, total = chains.first.size, 0, 0
+    under_way = new_under_way(chains.following.size)
+    spikes, begin, end = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64)
+    starts = np.zeros(steps + 1, np.int64)
+    for k in range(steps):
+        count = joined(chains, k, sample, entries, under_way, count)
+        count, _ = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
+        if total + count > spikes.size:
+            spikes, begin, end = (
+                longer(spikes, total + count),
+                longer(begin, total + count),
+                longer(end, total + count),
+            )
+        spikes[total : total + count] = under_way.spikes[:count]
+        begin[total : total + count] = under_way.begin[:count]
+        end[total : total + count] = under_way.end[:count]
+        total += count
+        starts[k + 1] = total
+    return Passages(spikes, begin, end, starts)

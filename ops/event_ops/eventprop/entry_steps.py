@@ -1,0 +1,139 @@
+"""A step of a sample whose synapses have a delay each: forwards to exact times of spikes, and backwards."""
+
+from typing import Any
+
+import numpy as np
+
+from event_ops.eventprop.adjoint import Gradients, make_differentiate, spike_backwards, time_left
+from event_ops.eventprop.arrivals import Chains, Sample
+from event_ops.eventprop.dynamics import Neuron, moved
+from event_ops.eventprop.entries import (
+    Entries,
+    Kept,
+    Passages,
+    Table,
+    UnderWay,
+    all_passages,
+    fill,
+    joined,
+    new_table,
+    new_under_way,
+    passed,
+)
+from event_ops.eventprop.forward import Near, Record, Step, make_simulate, spike_exactly
+from event_ops.kernels.numba_cpu.jit import njit
+
+
+@njit(_nrt=False)
+def deliver_entries(weights: Any, table: Table, size: int, neuron: Neuron, step: Step) -> None:
+    """Add up the arrivals of a step at its end."""
+    step.to_V[:] = 0
+    step.to_I[:] = 0
+    step.fall[:] = 0
+    for q in range(size):
+        w, j = weights[table.entries[q]], table.neurons[q]
+        step.to_V[j] += table.left[q, 2] * w
+        step.to_I[j] += table.left[q, 1] * w
+        step.fall[j] -= (neuron.dt - table.offsets[q]) / neuron.tau_m * min(w, 0)
+
+
+@njit(_nrt=False)
+def sorted_arrivals(table: Table, j: int) -> int:
+    """List the places of the arrivals at a neuron by time, and return how many there are."""
+    count, q, places = 0, table.head[j], table.places
+    while q >= 0:
+        place = count
+        while place > 0 and table.offsets[places[place - 1]] > table.offsets[q]:
+            places[place] = places[place - 1]
+            place -= 1
+        places[place] = q
+        count, q = count + 1, table.following[q]
+    return count
+
+
+@njit(_nrt=False)
+def walk_entries(
+    near: Near, size: int, table: Table, entries: Entries, begin: float, neuron: Neuron, record: Record,
+    spikes: int,
+) -> int:  # fmt: skip
+    """Move listed neurons through a step, each by its arrivals; return the number of spikes so far."""
+    for c in range(size):
+        count, before, places = sorted_arrivals(table, near.ids[c]), 0.0, table.places
+        for k in range(count + 1):
+            end = table.offsets[places[k]] if k < count else neuron.dt
+            near.V_end[c], near.I_end[c] = moved(near.V[c], near.I[c], end - before, neuron)
+            spikes = spike_exactly(near, c, begin + before, end - before, neuron, record, spikes)
+            before = end
+            if k < count:
+                near.V[c], near.I[c] = (
+                    near.V_end[c],
+                    near.I_end[c] + entries.weights[table.entries[places[k]]],
+                )
+    return spikes
+
+
+@njit(_nrt=False)
+def arrival_backwards(
+    weights: Any, table: Table, q: int, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients
+) -> None:
+    """Add the derivatives in weight and delay of an entry, and in the time of its spike."""
+    e, j = table.entries[q], table.neurons[q]
+    of_V, of_I, gain = table.left[q]
+    V, I = of_V * lambda_V[j], of_I * lambda_I[j] + gain * lambda_V[j]
+    moving = weights[e] * (I / neuron.tau_syn - V / neuron.tau_m)
+    gradients.weights[e] += I
+    gradients.delays[e] += moving
+    gradients.arrivals[table.spikes[q]] += moving
+
+
+@njit
+def begin(entries: Entries, spikes: int) -> Kept:
+    """Return room for the spikes that are under way."""
+    return Kept(new_under_way(spikes), np.zeros(1, np.int64))
+
+
+@njit
+def arrive(
+    entries: Entries, kept: Kept, chains: Chains, sample: Sample, k: int, neuron: Neuron, step: Step
+) -> Table:
+    """Add up the arrivals of step k, and return them."""
+    under_way = kept.under_way
+    count = joined(chains, k, sample, entries, under_way, kept.count[0])
+    kept.count[0], total = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
+    table = new_table(total, step.to_V.size)
+    size = fill(table, entries, sample, under_way, kept.count[0], k, neuron)
+    deliver_entries(entries.weights, table, size, neuron, step)
+    return table
+
+
+@njit
+def back(
+    entries: Entries, passages: Passages, chains: Chains, sample: Sample, k: int, record: Record,
+    cotangents: Any, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
+) -> None:  # fmt: skip
+    """Go back through step k: at each neuron arrivals behind a spike, the spike, and those before it."""
+    low, high = passages.starts[k], passages.starts[k + 1]
+    under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
+    table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)
+    fill(table, entries, sample, under_way, high - low, k, neuron)
+    for p in range(record.ends[k + 1] - 1, record.ends[k] - 1, -1):
+        j, left = record.ids[p], time_left(record, p, k, neuron)
+        count, places = sorted_arrivals(table, j), table.places
+        while count > 0 and table.offsets[places[count - 1]] >= neuron.dt - left:
+            count -= 1
+            arrival_backwards(entries.weights, table, places[count], lambda_V, lambda_I, neuron, gradients)
+        # Those that are left, for the spike before this, or the end.
+        table.head[j] = -1
+        for i in range(count):
+            table.following[places[i]], table.head[j] = table.head[j], places[i]
+        of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]
+        spike_backwards(record, p, left, of_time, neuron, lambda_V, lambda_I)
+    for j in range(table.head.size):
+        q = table.head[j]
+        while q >= 0:
+            arrival_backwards(entries.weights, table, q, lambda_V, lambda_I, neuron, gradients)
+            q = table.following[q]
+
+
+simulate = make_simulate(begin, arrive, walk_entries)
+differentiate = make_differentiate(all_passages, back)
