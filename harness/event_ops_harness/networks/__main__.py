@@ -8,12 +8,14 @@ import sys
 from event_ops_harness.networks import coba, cuba
 from event_ops_harness.networks.hpc_benchmark import __main__ as hpc_benchmark
 from event_ops_harness.networks.inhibitory_stdp import __main__ as inhibitory_stdp
+from event_ops_harness.networks.trained import __main__ as trained
 
 PROGRAMS = {
     "inhibitory_stdp": inhibitory_stdp.main,
     "hpc_benchmark": hpc_benchmark.main,
     "coba": coba.main,
     "cuba": cuba.main,
+    "trained": trained.main,
 }
 
 if __name__ == "__main__":

@@ -66,25 +66,16 @@ class Projection:
         source: str = "",
         target: str = "",
     ) -> None:
-        if np.ndim(A) == 2 and isinstance(A, np.ndarray | jax.Array):
-            A = as_array(A, "A")
-            check_dtype("A", A, FLOATS)
-        elif not isinstance(A, CSR | CompactCSR):
-            raise TypeError(
-                f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix or a 2-d array, rows = source, "
-                "columns = target; A.tocsr() makes one of other formats"
-            )
-        elif A.transposed:
-            raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
+        matrix = _checked(A)
         if (delay is None) == (slots is None):
             raise TypeError(
                 f"delay is {delay} and slots is {slots}; expected one of both: a delay for all or for each "
                 "entry of A, or the number of rows that A has for each neuron"
             )
         if slots is None:
-            by_delay, ages, least = _by_delay(A, np.asarray(delay))
+            by_delay, ages, least = _by_delay(matrix, np.asarray(delay))
         else:
-            by_delay, (ages, least) = A, _slots_of(A, operator.index(slots))
+            by_delay, (ages, least) = matrix, _slots_of(matrix, operator.index(slots))
         if plasticity is not None:
             by_delay = _learning(by_delay, plasticity, delay)
         vars(self).update(A=by_delay, plasticity=plasticity, receptor=receptor, source=source, target=target)
@@ -119,6 +110,22 @@ register(
 )
 
 
+def _checked(A: Any) -> Any:
+    """Return the matrix, as an array if it is dense; raise unless it is one."""
+    if isinstance(A, np.ndarray | jax.Array) and A.ndim == 2:
+        dense = as_array(A, "A")
+        check_dtype("A", dense, FLOATS)
+        return dense
+    if not isinstance(A, CSR | CompactCSR):
+        raise TypeError(
+            f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix or a 2-d array, rows = source, "
+            "columns = target; A.tocsr() makes one of other formats"
+        )
+    if A.transposed:
+        raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
+    return A
+
+
 def _learning(A: Any, plasticity: Any, delay: Any) -> CSR:
     """Return a matrix that can learn, with its entries found by column where a rule needs it."""
     if not isinstance(plasticity, Plasticity):
@@ -144,7 +151,7 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
         raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
     if delays.shape and isinstance(A, jax.Array):
         raise ValueError(
-            f"delay has shape {delays.shape}, and A is a 2-d array; expected one delay for all, or a CSR matrix"
+            f"delay has shape {delays.shape}, and A is a 2-d array; expected one delay for all, or a CSR"
         )
     if delays.shape and delays.shape != (A.nse,):
         raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
@@ -155,7 +162,8 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
     if A.indptr.ndim > 1:
         raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")
-    sources = np.repeat(np.arange(rows), np.diff(np.asarray(A.indptr)))
+    counts: Any = np.diff(np.asarray(A.indptr))
+    sources = np.repeat(np.arange(rows), counts)
     row = sources * slots + delays
     order = np.argsort(row, kind="stable")
     ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)

@@ -52,9 +52,16 @@ class Network:
     the bits that the operators have on one thread, on however many threads it runs. On a GPU it is one
     kernel, whose threads stay for all steps; what arrives in a step is added up in any order there, so that
     sums are rounded otherwise.
-    Elsewhere, and where `explain` says so, it is the scan. Works under jit, vmap and grad; there are no
-    derivatives through spikes. A network is a pytree, as are its parts but for the record, and may be an
+    Elsewhere, and where `explain` says so, it is the scan. A dense matrix is the exception to the same bits:
+    its sums are rounded otherwise. A network is a pytree, as are its parts but for the record, and may be an
     argument of a jitted function; what is static is compiled in.
+
+    Works under jit, vmap and grad, with derivatives in weights, parameters that are arrays, values of inputs
+    and states. They pass through the spikes of a population with a `surrogate`, which the scan delivers as
+    numbers, and through no others; the histories at both ends of a run, and rules of plasticity, have none.
+    With surrogates a run on the CPU is one native call forwards and one backwards, of a whole batch under
+    vmap, whose samples are shared out over the threads; derivatives in what samples share are summed there.
+    Spikes are kept as bits and states after each sqrt(steps), rounded up; between, they are computed again.
 
     Args:
         neurons: a `Population`, or name -> population.

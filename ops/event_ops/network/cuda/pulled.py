@@ -96,7 +96,8 @@ def by_warp(projections: Sequence[Projection], arrays: Arrays) -> Arrays:
 def are_few(projections: Sequence[Projection]) -> bool:
     """Return whether the entries of projections are so few that an index of them pays."""
     cells = [-(-part.shape[1] // WARP) * part.shape[0] for part in projections]
-    return sum(part.A.nse for part in projections) <= MOST_ENTRIES and max(cells, default=0) <= MOST_CELLS
+    matrices: list[Any] = [part.A for part in projections]
+    return sum(A.nse for A in matrices) <= MOST_ENTRIES and max(cells, default=0) <= MOST_CELLS
 
 
 def dtypes_of(plan: Plan, projections: Sequence[Projection]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The adjoint of a step of neurons: a function of one neuron as its step is, traced and emitted in the same way."""
+"""The adjoint of a step of neurons: a function of one neuron, as the step is, traced and emitted as that is."""
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -23,7 +23,7 @@ def float_states(neuron: Traced) -> list[int]:
 
 def has_surrogate(neuron: Traced) -> bool:
     """Return whether derivatives pass through the spikes of a step."""
-    return _spike_dtype(neuron) != bool
+    return _spike_dtype(neuron) != np.bool_
 
 
 def _spike_dtype(neuron: Traced) -> Any:
@@ -32,7 +32,7 @@ def _spike_dtype(neuron: Traced) -> Any:
 
 @lru_cache(_KEPT)
 def adjoint_of(neuron: Traced, wanted: tuple[int, ...]) -> Traced:
-    """Return the adjoint: of cotangents of the new float states, then by name what the step takes, and "spike".
+    """Return the adjoint, of cotangents of the new states, then by name what the step takes, and "spike".
 
     It returns the cotangents of the old states in their place, and of the `wanted` inputs.
     """

@@ -21,7 +21,7 @@ class Run:
         steps: how many.
         outs: shapes and dtypes of the results, flat.
         out_tree: their structure.
-        residuals: those of what the gradient reads: the spikes of all steps, and states at the ends of segments.
+        residuals: those of what the gradient reads: the spikes of all steps, and states between segments.
     """
 
     tree: Any

@@ -79,7 +79,7 @@ class Backwards:
         return has_surrogate(self.plan.populations[p].neuron)
 
     def active(self, p: int) -> tuple[int, ...]:
-        """Return which inputs of a step, behind its states, have derivatives: receptors, and what is wanted."""
+        """Return which inputs of a step, behind its states, have derivatives: receptors, and wanted ones."""
         part = self.plan.populations[p]
         first = part.neuron.positional
         return tuple(
@@ -154,7 +154,7 @@ class Backwards:
         return [*old, *variables(self.plan, p, lambda k: f"sums{k}[c, t]")]
 
     def reached(self, p: int) -> list[str]:
-        """Return the line that finds the neurons through whose spikes derivatives pass, where that is asked."""
+        """Return the line that finds the neurons through whose spikes derivatives pass, if that is asked."""
         sends = any(source == p for sums in self.plan.sums for _, source, _ in sums.projections)
         if not (sends and self._is_smooth(p)):
             return []
@@ -181,14 +181,14 @@ class Backwards:
         """Return the lines that add what arrived through weights to the cotangents of spikes."""
         return [
             f"{KIND[count]}_to_spikes({matrix(q, count)}, ages{q}, s, ring{k}, count, reached{source}, "
-            f"d_spikes{source})"
+            f"listed{source}, d_spikes{source})"
             for k, sums in enumerate(self.plan.sums)
             for q, source, count in sums.projections
             if {source, sums.population} <= self.live and self._is_smooth(source)
         ]
 
     def to_weights(self, of: int | None = None) -> list[str]:
-        """Return the lines that add to the derivatives in weights for the spikes of a step; `of`: one source."""
+        """Return the lines that add to derivatives in weights for the spikes of a step; `of`: one source."""
         return [
             f"{KIND[count]}_to_weights({matrix(q, count)}, ages{q}, bits{source}[b], s, ring{k}[c], count, "
             f"listed{source}, size{source}, {self.wanted.place(f'matrix{q}_0')})"

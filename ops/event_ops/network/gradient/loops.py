@@ -1,7 +1,7 @@
 """Loops of a run that is differentiated: spikes as bits, their delivery, and its transpose.
 
-A row of bits holds the spikes of one step of one sample; `lead` rows in front hold those before the run, so that
-step s is row lead + s. Cotangents of what arrives wait in rings, of which step s has row s % rows.
+A row of bits holds the spikes of one step of one sample; `lead` rows in front hold those before the run, so
+that step s is row lead + s. Cotangents of what arrives wait in rings, of which step s has row s % rows.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ def end_list(found: Any, total: Any, times: Any, ids: Any, num_spikes: Any, b: A
 def make_deliver(add: Any) -> Any:
     """Return the function that adds the rows of the spikes that arrive in a step to y."""
 
-    @njit
+    @njit(_nrt=False)
     def deliver(
         matrix: Any, ages: Any, bits: Any, place: Any, now: Any, listed: Any, size: Any, y: Any
     ) -> None:
@@ -104,6 +104,19 @@ def dense_dot(matrix: Any, row: Any, arrived: Any) -> Any:
     return total
 
 
+@njit(fastmath=REORDER, **INLINED)
+def dense_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return the products of a row of weights with four vectors: it is loaded once for all."""
+    weights, zero = matrix[0][row], a.dtype.type(0)
+    of_a, of_b, of_c, of_d = zero, zero, zero, zero
+    for j in range(np.uintp(a.size)):
+        of_a += weights[j] * a[j]
+        of_b += weights[j] * b[j]
+        of_c += weights[j] * c[j]
+        of_d += weights[j] * d[j]
+    return of_a, of_b, of_c, of_d
+
+
 @njit(**INLINED)
 def add_entries_row(matrix: Any, row: Any, arrived: Any, d_weights: Any) -> None:
     """Add the cotangents of what arrived to those of the entries of a row."""
@@ -126,10 +139,21 @@ def entries_dot(matrix: Any, row: Any, arrived: Any) -> Any:
     return total
 
 
-def make_transpose(add_row: Any, dot: Any) -> tuple[Any, Any]:
-    """Return the functions that add to the cotangents of weights, and of spikes, of step s of a block."""
+@njit(**INLINED)
+def entries_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return the products of a row of entries with four vectors."""
+    return (
+        entries_dot(matrix, row, a),
+        entries_dot(matrix, row, b),
+        entries_dot(matrix, row, c),
+        entries_dot(matrix, row, d),
+    )
 
-    @njit
+
+def make_to_weights(add_row: Any) -> Any:
+    """Return the function that adds to the cotangents of weights for the spikes of step s of a sample."""
+
+    @njit(_nrt=False)
     def to_weights(
         matrix: Any,
         ages: Any,
@@ -150,28 +174,47 @@ def make_transpose(add_row: Any, dot: Any) -> tuple[Any, Any]:
                 for position in range(count):
                     add_row(matrix, row_of(listed[position], age, each), arrived, d_weights)
 
-    @njit
+    return to_weights
+
+
+def make_to_spikes(dot: Any, dots: Any) -> Any:
+    """Return the function that adds what arrived to the cotangents of the spikes of step s of a block."""
+
+    @njit(_nrt=False)
     def to_spikes(
-        matrix: Any, ages: Any, step: Any, ring: Any, steps: Any, reached: Any, d_spikes: Any
+        matrix: Any, ages: Any, step: Any, ring: Any, steps: Any, reached: Any, chosen: Any, d_spikes: Any
     ) -> None:
-        each = np.int64(ages.size)
+        each, block = np.int64(ages.size), d_spikes.shape[0]
         for k in range(each):
             age = np.int64(ages[k])
             if age < 0 or step + age >= steps:
                 continue
             turn = (step + age) % ring.shape[1]
-            # Sample by sample within a neuron, whose row stays in the nearest cache.
+            # All samples of a neuron, whose row stays in the nearest cache.
             for i in range(d_spikes.shape[1]):
-                row = row_of(i, age, each)
-                for b in range(d_spikes.shape[0]):
-                    if reached[b, i]:
-                        d_spikes[b, i] += dot(matrix, row, ring[b, turn])
+                row, count, place = row_of(i, age, each), 0, 0
+                for b in range(block):
+                    chosen[count] = b
+                    count += reached[b, i]
+                while place + 4 <= count:
+                    a, b, c, d = chosen[place], chosen[place + 1], chosen[place + 2], chosen[place + 3]
+                    of_a, of_b, of_c, of_d = dots(
+                        matrix, row, ring[a, turn], ring[b, turn], ring[c, turn], ring[d, turn]
+                    )
+                    d_spikes[a, i] += of_a
+                    d_spikes[b, i] += of_b
+                    d_spikes[c, i] += of_c
+                    d_spikes[d, i] += of_d
+                    place += 4
+                for rest in range(place, count):
+                    d_spikes[chosen[rest], i] += dot(matrix, row, ring[chosen[rest], turn])
 
-    return to_weights, to_spikes
+    return to_spikes
 
 
-dense_to_weights, dense_to_spikes = make_transpose(add_dense_row, dense_dot)
-entries_to_weights, entries_to_spikes = make_transpose(add_entries_row, entries_dot)
+dense_to_weights, entries_to_weights = make_to_weights(add_dense_row), make_to_weights(add_entries_row)
+dense_to_spikes = make_to_spikes(dense_dot, dense_dots)
+entries_to_spikes = make_to_spikes(entries_dot, entries_dots)
 
 
 @njit(**INLINED)

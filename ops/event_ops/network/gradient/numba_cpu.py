@@ -151,8 +151,7 @@ def _first(made: _Prepared, wanted: Sequence[int]) -> list[tuple[str, int]]:
     neurons, plan = made.network.layout.named(state.neurons), made.plan
     names = list(made.network.layout.populations)
     found = [
-        (f"init{p}_{k}", neurons[names[p]][plan.populations[p].states[k]])
-        for p, k in float_places(plan)
+        (f"init{p}_{k}", neurons[names[p]][plan.populations[p].states[k]]) for p, k in float_places(plan)
     ]
     return [(name, leaf) for name, leaf in found if leaf in wanted]
 

@@ -150,10 +150,7 @@ def _batched(
     """Return a batch as one call, or one call after the other where samples share too little."""
     run, batch = static["run"], static["batch"]
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
-    moved = [
-        x if axis is None else jnp.moveaxis(x, axis, 0)
-        for x, axis in zip(args, axes, strict=True)
-    ]
+    moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)]
     mapped = [axis is not None for axis in axes]
     count = len(batch.mapped)
     of_leaves = [k for k in range(count) if mapped[k]]

@@ -1,0 +1,115 @@
+"""The network: recurrent LIF neurons between channels and a readout, its loss, and the same in JAX."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops import lif_step
+from event_ops.network import Network, Population, Projection, Record, TimedInput, parrot
+from event_ops.surrogate import triangular
+from event_ops_harness.networks.trained.data import CHANNELS, CLASSES
+
+Weights = dict[str, jax.Array]
+LIF: Final[dict[str, float]] = {
+    "tau_m": 20.0, "E_L": 0.0, "V_th": 1.0, "V_reset": 0.0, "t_ref": 0.0, "dt": 1.0
+}  # fmt: skip
+SURROGATE: Final = triangular(gamma=0.5, width=0.5)
+
+
+def first_weights(neurons: int, seed: int) -> Weights:
+    """Return weights with which a few percent of the neurons spike in a step."""
+    rng = np.random.default_rng(seed)
+    drawn = {
+        "in": rng.normal(0.01, 0.07, (CHANNELS, neurons)),
+        "recurrent": rng.normal(0, 0.3 / np.sqrt(neurons), (neurons, neurons)),
+        "out": rng.normal(0, 1 / np.sqrt(neurons), (neurons, CLASSES)),
+    }
+    return {name: jnp.asarray(x, jnp.float32) for name, x in drawn.items()}
+
+
+def network_of(weights: Weights) -> Network:
+    """Return the network with these weights."""
+    neurons = weights["recurrent"].shape[0]
+    return Network(
+        {
+            "channels": Population(CHANNELS, parrot),
+            "hidden": Population(neurons, lif_step, surrogate=SURROGATE, I_syn=0.0, **LIF),
+            "out": Population(CLASSES, lif_step, I_syn=0.0, **LIF | {"V_th": 1e9}),
+        },
+        [
+            Projection(weights["in"], "jump", delay=1, source="channels", target="hidden"),
+            Projection(weights["recurrent"], "jump", delay=1, source="hidden", target="hidden"),
+            Projection(weights["out"], "jump", delay=1, source="hidden", target="out"),
+        ],
+        [TimedInput("spikes", name="words", target="channels")],
+        Record(states={"out": {"V_m": np.arange(CLASSES)}}),
+    )
+
+
+def scores(weights: Weights, spikes: jax.Array, backend: str | None = None) -> jax.Array:
+    """Return the mean potentials of the readout for one word."""
+    network = network_of(weights)
+    rest = {"V_m": 0.0, "refractory": 0.0}
+    state = network.state({"channels": {"arrived": 0.0}, "hidden": rest, "out": rest})
+    _, recording = network.run(state, spikes.shape[0], inputs={"words": spikes}, backend=backend)
+    return recording.states["out"]["V_m"].mean(axis=0)
+
+
+def entropy(scores: jax.Array, labels: jax.Array) -> jax.Array:
+    """Return the mean cross-entropy of a batch."""
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], axis=1)
+    return -chosen.mean()
+
+
+def loss(weights: Weights, spikes: jax.Array, labels: jax.Array) -> jax.Array:
+    """Return the loss of a batch, by a run of the network for each word."""
+    return entropy(jax.vmap(scores, (None, 0))(weights, spikes), labels)
+
+
+@jax.custom_jvp
+def _spike(over: jax.Array) -> jax.Array:
+    return (over > 0).astype(over.dtype)
+
+
+@_spike.defjvp
+def _spike_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+    return _spike(primals[0]), SURROGATE(primals[0]) * tangents[0]
+
+
+def _plain(V: jax.Array, jump: jax.Array) -> tuple[jax.Array, jax.Array]:
+    V = V * np.float32(np.exp(-LIF["dt"] / LIF["tau_m"])) + jump
+    spikes = _spike(V - LIF["V_th"])
+    return V * (1 - jax.lax.stop_gradient(spikes)), spikes
+
+
+def _stepped(V: jax.Array, jump: jax.Array) -> tuple[jax.Array, jax.Array]:
+    V, _, spikes = lif_step(V, jnp.zeros_like(V), 0.0, jump=jump, surrogate=SURROGATE, **LIF)
+    return V, spikes
+
+
+def _of_scan(step: Callable[..., Any]) -> Callable[..., jax.Array]:
+    """Return the same loss by a scan over steps of all words at once, with dense products."""
+
+    def of_batch(weights: Weights, spikes: jax.Array, labels: jax.Array) -> jax.Array:
+        arriving = jnp.swapaxes(spikes, 0, 1) @ weights["in"]  # of all steps in one product
+        zeros = jnp.zeros_like(arriving[0])
+        out = jnp.zeros((spikes.shape[0], CLASSES), zeros.dtype)
+        decay = np.float32(np.exp(-LIF["dt"] / LIF["tau_m"]))
+
+        def one(carry: Any, now: jax.Array) -> Any:
+            V, before, out = carry
+            out = out * decay + before @ weights["out"]
+            V, fired = step(V, now + before @ weights["recurrent"])
+            return (V, fired, out), out
+
+        delayed = jnp.concatenate([zeros[None], arriving[:-1]])
+        _, potentials = jax.lax.scan(one, (zeros, zeros, out), delayed)
+        return entropy(potentials.mean(axis=0), labels)
+
+    return of_batch
+
+
+LOSSES: Final = {"network": loss, "scan of lif_step": _of_scan(_stepped), "pure JAX": _of_scan(_plain)}
