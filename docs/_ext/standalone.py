@@ -9,11 +9,11 @@ from drawn_records import CHARTS
 DOCS = Path(__file__).parents[1]
 # As site.css has them: a file that another page shows has no styles but its own.
 STYLE = """
-svg { --ink: #1b1f24; --soft: #57606a; --rule: #dfe2e0; --behind: #f3f4f4; --c: #0b62a4; font-family: sans-serif; }
+svg { --ink: #1b1f24; --soft: #57606a; --rule: #dfe2e0; --behind: #f3f4f4; --c: #0b62a4; }
 @media (prefers-color-scheme: dark) {
   svg { --ink: #e6e9ec; --soft: #a2abb4; --rule: #3a424a; --behind: #1c2227; --c: #6cb6ff; }
 }
-text { fill: var(--ink); font-size: 12px; } .small { fill: var(--soft); } .head { font-weight: 600; }
+text { fill: var(--ink); font: 12px sans-serif; } .small { fill: var(--soft); } .head { font-weight: 600; }
 path { fill: var(--c); } line { stroke: var(--c); stroke-width: 2; stroke-opacity: 0.45; }
 .tick { stroke: var(--rule); stroke-width: 1; stroke-opacity: 1; } .behind { fill: var(--behind); }
 .one { stroke: var(--ink); stroke-width: 1.5; stroke-opacity: 1; }

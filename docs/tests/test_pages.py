@@ -86,11 +86,41 @@ def test_an_image_says_what_it_shows(page):
     assert all(len(said.split()) > 3 for said in images(page))
 
 
-def test_the_built_site_loads_nothing_from_a_network():
-    site = DOCS.parent / "build" / "docs"
-    if not site.exists():
+@pytest.fixture
+def site():
+    folder = DOCS.parent / "build" / "docs"
+    if not folder.exists():
         pytest.skip("build/docs is not there: run nox -s docs")
+    return folder
+
+
+def test_the_built_site_loads_nothing_from_a_network(site):
     loads = re.compile(
         r'<(?:script|img|source|iframe|link(?! rel="canonical"))\b[^>]*\b(?:src|href)="(?:https?:)?//'
     )
     assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text())] == []
+
+
+def test_links_of_the_page_that_is_not_here_hold_at_any_address(site):
+    head = (site / "404.html").read_text().partition("</head>")[0]
+    base = re.search(r'<base href="(/[\w-]+/)">', head)
+    assert base and head.index("<base") < head.index("stylesheet")
+    assert f'.github.io{base[1]}index.html"' in (site / "index.html").read_text()
+    assert "<base" not in (site / "index.html").read_text()
+
+
+def test_the_gallery_has_a_picture_of_every_tutorial(site):
+    text = (site / "gallery.html").read_text()
+    cards = re.findall(r'<p class="card"><a.*?href="([^"]+)">(.*?)</a></p>', text, re.DOTALL)
+    shown = {page.removesuffix(".html") + ".md": inside for page, inside in cards}
+    assert set(shown) == set(TUTORIALS)
+    assert [page for page, inside in shown.items() if "<img " not in inside] == []
+
+
+def test_a_notebook_is_beside_each_page_that_is_one(site):
+    links = re.compile(r'href="([^"]+\.ipynb)" download')
+    pages = [page for page in site.rglob("*.html") if links.search(page.read_text())]
+    assert len(pages) > 20
+    for page in pages:
+        for link in links.findall(page.read_text()):
+            assert json.loads((page.parent / link).read_text())["cells"]
