@@ -13,6 +13,8 @@ from sphinx.util.docutils import SphinxDirective
 from event_ops_harness.headlines import quote
 from event_ops_harness.results import RESULTS, markdown_table
 
+LONG = 40  # rows of a table, which is folded then
+
 
 def setup(app: Any) -> dict[str, bool]:
     """Add the directive and the role."""
@@ -31,10 +33,11 @@ class Chart(SphinxDirective):
         for file in sorted(RESULTS.glob("*.json")):
             self.env.note_dependency(str(file))
         drawn = CHARTS[self.arguments[0]]()
-        fold = '<details class="figures"><summary>The same as a table</summary>'
         table = self.parse_text_to_nodes(markdown_table(drawn.head, drawn.rows))
-        if not drawn.svg:
+        if not drawn.svg and len(drawn.rows) < LONG:
             return table
+        summary = "The same as a table" if drawn.svg else f"{len(drawn.rows)} figures"
+        fold = f'<details class="figures"><summary>{summary}</summary>'
         shown = legend(drawn.names) + drawn.svg if len(drawn.names) > 1 else drawn.svg
         said = self.parse_text_to_nodes(drawn.said) if drawn.said else []
         return [_html(shown + fold), *table, _html("</details>"), *said]

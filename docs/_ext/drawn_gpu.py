@@ -1,7 +1,7 @@
 """Draw the records of GPUs: how far operators are from the memory's limit, runs, launches and networks."""
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from drawing import Drawn, Marks, dots
@@ -12,7 +12,8 @@ from event_ops_harness.report.figures import percent
 BUSY: Final = ", GPU busy, "
 COUNTED: Final = ("numba_cuda", "brainevent")  # backends, ours first
 # Steps whose figures are listed one by one.
-LISTED: Final = ("microcircuit", "cuba", "energy", "hpc_benchmark", "variants", "launch", "products")
+NETWORKS: Final = ("microcircuit", "cuba", "energy", "hpc_benchmark")
+LAUNCHES: Final = ("variants", "launch", "products")
 
 
 def _records() -> list[Mapping[str, Any]]:
@@ -66,12 +67,12 @@ def of_runs() -> Drawn:
     return Drawn([], "", ["step", "on", "date", "commit", "ended"], table)
 
 
-def of_gpu() -> Drawn:
-    """List launches, products and networks."""
+def of_gpu(steps: Iterable[str]) -> Drawn:
+    """List the figures of some steps."""
     table = [
         [record["device"], what, f"{value:.4g}" if isinstance(value, float) else f"{value:,}"]
         for record in _records()
-        for step in LISTED
+        for step in steps
         for what, value in ((record["steps"].get(step) or {}).get("found") or {}).items()
         if isinstance(value, int | float)
     ]

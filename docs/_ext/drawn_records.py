@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from drawing import Drawn, Marks, curves, dots
-from drawn_gpu import of_counted, of_gpu, of_limit, of_runs
+from drawn_gpu import LAUNCHES, of_counted, of_gpu, of_limit, of_runs
+from drawn_gpu import NETWORKS as NETWORKS_ON_GPU
 from operator_tables import Results, latest
 
 from event_ops.discover import operators
@@ -264,6 +265,7 @@ CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
     "memory": of_memory,
     "limit": of_limit,
     "gpu-runs": of_runs,
-    "gpu": of_gpu,
+    "gpu-networks": lambda: of_gpu(NETWORKS_ON_GPU),
+    "gpu-launches": lambda: of_gpu(LAUNCHES),
     "counted": of_counted,
 }
