@@ -13,7 +13,7 @@ from html import escape
 from event_ops_harness.report.charts import SHAPES, LogScale
 from event_ops_harness.report.figures import ratio
 
-WIDTH, ROW, TOP, LABEL = 760, 18, 34, 48
+WIDTH, ROW, TOP, LABEL = 760, 18, 34, 54
 COLOURS = 8
 
 Marks = Mapping[str, Sequence[float]]  # the values of each series
@@ -73,7 +73,7 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
 
 
 def _apart(scale: LogScale) -> list[float]:
-    """Return as many ticks as have room for their labels, each of up to six characters."""
+    """Return as many ticks as have room for their labels, each of up to seven characters."""
     for most in range(7, 1, -1):
         places = [scale.at(tick) for tick in scale.ticks(most)]
         if all(b - a >= LABEL for a, b in itertools.pairwise(places)):
