@@ -12,8 +12,8 @@ from event_ops_harness.report.figures import percent
 BUSY: Final = ", GPU busy, "
 COUNTED: Final = ("numba_cuda", "brainevent")  # backends, ours first
 # Steps whose figures are listed one by one.
-NETWORKS: Final = ("microcircuit", "cuba", "energy", "hpc_benchmark")
-LAUNCHES: Final = ("variants", "launch", "products")
+NETWORKS: Final = ("microcircuit", "cuba", "energy", "hpc_benchmark", "learning")
+LAUNCHES: Final = ("variants", "launch", "halves", "products")
 
 
 def _records() -> list[Mapping[str, Any]]:
