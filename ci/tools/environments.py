@@ -24,7 +24,7 @@ def prepare() -> list[str]:
     # Assertions would be rewritten, and modules compiled, by each worker of each run.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["UV_PYTHON_DOWNLOADS"] = "never"
-    os.environ["UV_COMPILE_BYTECODE"] = "1"  # tests start a hundred processes, which import JAX each
+    os.environ["UV_COMPILE_BYTECODE"] = "1"  # each worker, and each new process of a test, imports JAX
     select_pyenv_versions()
     return here()
 
