@@ -1,5 +1,6 @@
 """`compact_event_arrivals`: matrices of words in parts of their columns."""
 
+import functools
 import importlib
 from functools import partial
 
@@ -18,15 +19,21 @@ SHAPE = NEURONS, COLUMNS
 RNG = np.random.default_rng(3)
 ROWS, POST = RNG.integers(0, NEURONS * SLOTS, SYNAPSES), RNG.integers(0, COLUMNS, SYNAPSES)
 WEIGHTS = np.round(RNG.normal(0, 9, SYNAPSES)).astype("f")  # sums of whole numbers are exact in any order
-A = CSR.from_coo(ROWS, POST, WEIGHTS, shape=(NEURONS * SLOTS, COLUMNS))
-B = A.compact()
 HISTORY = RNG.random((SLOTS, NEURONS)) < 0.3
+
+
+@functools.cache
+def matrices():
+    """Return a matrix of weights and the same in words."""
+    A = CSR.from_coo(ROWS, POST, WEIGHTS, shape=(NEURONS * SLOTS, COLUMNS))
+    return A, A.compact()
 
 
 @pytest.mark.slow_cases("numba_cpu", "29")
 @backends("compact_event_arrivals")
 @pytest.mark.parametrize("parts", [1, 2, 3, COLUMNS, 40])
 def test_parts_are_the_whole(backend, parts):
+    A, B = matrices()
     wanted = csr_event_arrivals(HISTORY, A.data, A.indices, A.indptr, 3, shape=SHAPE)
     entries, indptr, starts = B.in_parts(parts)
     how = {"shape": SHAPE, "starts": starts, "backend": backend}
@@ -38,7 +45,7 @@ def test_parts_are_the_whole(backend, parts):
 def test_parts_have_as_many_words():
     busy = np.where(POST < 5, POST, COLUMNS - 1)  # most words in the last column, which one part has
     for columns, parts in ((POST, 3), (busy, 2)):
-        C = CSR.from_coo(ROWS, columns, WEIGHTS, shape=A.shape).compact()
+        C = CSR.from_coo(ROWS, columns, WEIGHTS, shape=(NEURONS * SLOTS, COLUMNS)).compact()
         entries, indptr, starts = C.in_parts(parts)
         longest = np.bincount(columns).max()
         assert (starts[0], starts[-1], entries.size) == (0, COLUMNS, C.nse)
@@ -96,6 +103,7 @@ def test_derivatives_are_those_of_the_csr():
     def total(product):
         return lambda x, y: (product(x, y, 3, shape=SHAPE) ** 2).sum()
 
+    A, B = matrices()
     *words, starts = B.in_parts(2)
     ours = total(
         lambda x, scale, *rest, **how: compact_event_arrivals(x, *words, scale, *rest, starts=starts, **how)
@@ -111,6 +119,7 @@ def test_derivatives_are_those_of_the_csr():
 
 
 def test_a_loop_over_time_steps_does_not_copy_the_sums():
+    _, B = matrices()
     *words, starts = B.in_parts(2)
 
     def step(t, y):
@@ -124,6 +133,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_sums():
 
 
 def test_no_parts_and_traced_matrices_are_refused():
+    _, B = matrices()
     with pytest.raises(ValueError, match="parts is 0; expected 1 or more"):
         B.in_parts(0)
     with pytest.raises(ValueError, match="the matrix is being traced"):

@@ -132,29 +132,30 @@ A = small()
 PARTS = (A.data, A.indices, A.indptr)
 COO = (A.data, ([0, 0, 1], A.indices))
 GIVEN = {
-    "arrays": (A.data, A.indices, A.indptr),
-    "a tuple of arrays": (PARTS,),
-    "coordinates": (COO,),
-    "SciPy": (scipy.sparse.csc_array(DENSE),),
-    "SciPy's matrix": (scipy.sparse.coo_matrix(DENSE),),
-    "a dense array": (DENSE,),
-    "lists": (DENSE.tolist(),),
-    "BCOO": (sparse.BCOO.fromdense(DENSE, nse=5),),
-    "BCSR": (sparse.BCSR.fromdense(DENSE, nse=5),),
-    "CSR": (A,),
-    "transposed": (small().T.tocsr().T,),
+    "arrays": lambda: PARTS,
+    "a tuple of arrays": lambda: (PARTS,),
+    "coordinates": lambda: (COO,),
+    "SciPy": lambda: (scipy.sparse.csc_array(DENSE),),
+    "SciPy's matrix": lambda: (scipy.sparse.coo_matrix(DENSE),),
+    "a dense array": lambda: (DENSE,),
+    "lists": lambda: (DENSE.tolist(),),
+    "BCOO": lambda: (sparse.BCOO.fromdense(DENSE, nse=5),),
+    "BCSR": lambda: (sparse.BCSR.fromdense(DENSE, nse=5),),
+    "CSR": lambda: (A,),
+    "transposed": lambda: (small().T.tocsr().T,),
 }
 
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_whatever_is_a_matrix_becomes_one(name):
-    B = CSR(*GIVEN[name], shape=DENSE.shape)
+    given = GIVEN[name]()
+    B = CSR(*given, shape=DENSE.shape)
     np.testing.assert_array_equal(B.todense(), DENSE)
     assert B.nse == 3 and not B.transposed
     if name not in ("arrays", "a tuple of arrays", "coordinates"):
-        assert CSR(*GIVEN[name]).shape == DENSE.shape
+        assert CSR(*given).shape == DENSE.shape
         with pytest.raises(ValueError, match=r"shape is \(3, 2\), and the matrix has shape \(2, 3\)"):
-            CSR(*GIVEN[name], shape=(3, 2))
+            CSR(*given, shape=(3, 2))
 
 
 def test_coordinates_as_scipy_has_them():
@@ -164,8 +165,8 @@ def test_coordinates_as_scipy_has_them():
 
 
 def test_matrices_are_built_under_jit():
-    np.testing.assert_array_equal(jax.jit(lambda M: CSR(M))(GIVEN["BCSR"][0]).todense(), DENSE)
-    np.testing.assert_array_equal(jax.jit(lambda M: CSR(M))(GIVEN["BCOO"][0]).todense(), DENSE)
+    np.testing.assert_array_equal(jax.jit(lambda M: CSR(M))(GIVEN["BCSR"]()[0]).todense(), DENSE)
+    np.testing.assert_array_equal(jax.jit(lambda M: CSR(M))(GIVEN["BCOO"]()[0]).todense(), DENSE)
     with pytest.raises(ValueError, match=r"give the most of them: CSR.from_dense\(matrix, nse=...\)"):
         jax.jit(CSR)(DENSE)
 

@@ -11,12 +11,10 @@ from small_networks import DELAYS, LIF, START, E, I, assert_same, delta, in_two_
 from event_ops import CSR, lif_expsyn_step, lif_step, poisson_input
 from event_ops.network import Network, PoissonInput, Population, Projection, Record, parrot
 
-WORDS = matrix(E, E, 5.0, 5).compact(rtol=0.1)
-
 
 def two_populations(**record):
     """A network with everything: states and variables that receive, two delays, inputs, noise, records."""
-    currents = jnp.linspace(300, 420, E)
+    currents, words = jnp.linspace(300, 420, E), matrix(E, E, 5.0, 5).compact(rtol=0.1)
     neurons = {
         "z": Population(E, lif_expsyn_step, tau_syn=0.5, R_m=0.04, I_e=currents, **LIF),
         "a": Population(I, delta, **LIF),
@@ -25,7 +23,7 @@ def two_populations(**record):
         Projection(matrix(E, E, 60.0), "I_syn", delay=0, source="z", target="z"),
         Projection(matrix(E, I, 1.5, 1), "jump", delay=7, source="z", target="a"),
         Projection(matrix(I, E, -80.0, 2), "I_syn", delay=12, source="a", target="z"),
-        Projection(WORDS, "I_syn", delay=DELAYS[: WORDS.nse], source="z", target="z"),
+        Projection(words, "I_syn", delay=DELAYS[: words.nse], source="z", target="z"),
         Projection(in_two_parts(matrix(E, E, 1.0, 6)), "I_syn", delay=3, source="z", target="z"),
         Projection(matrix(E, E, 20.0, 3), "I_syn", delay=DELAYS, source="z", target="z"),
         Projection(in_two_parts(matrix(3 * I, E, 1.0, 7), 3), "I_syn", slots=3, source="a", target="z"),
