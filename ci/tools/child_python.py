@@ -6,6 +6,7 @@ But children share the seed of hashes and most addresses, and imports are behind
 of what one process keeps on disk for the next, asks for a `new` process.
 """
 
+import atexit
 import faulthandler
 import functools
 import gc
@@ -66,6 +67,7 @@ class Server:
         self.environment = inherited()
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen([sys.executable, __file__], env=self.environment, **pipes)
+        atexit.register(self.process.communicate)  # ends its input, and waits
 
     @classmethod
     @functools.cache
