@@ -1,11 +1,15 @@
 """Derivatives of messages along edges: ties, products with zeros and infinities, loops in a message."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from event_ops import CSR, gspmm
+
+BOTH = ("numba_cpu", "reference")
 
 
 @pytest.mark.parametrize("reduce", ["max", "min"])
@@ -86,3 +90,30 @@ def test_nan_shows_in_a_maximum_and_passes_no_derivative():
     x = jnp.array([np.nan, 1], "f")
     assert np.isnan(f(x)).all()
     np.testing.assert_array_equal(jax.grad(lambda x: f(x)[0])(x), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("features", "planned", "reduce"),
+    [
+        (1, True, "sum"),  # on the CPU columns are added up by entry
+        (1, False, "max"),
+        (40, True, "sum"),  # and these are rows of the transpose
+    ],
+)
+def test_cotangents_at_columns_of_many_entries(features, planned, reduce):
+    rng = np.random.default_rng(0)
+    rows, columns, nse = 70, 90, 40_000  # of which threads have shares
+    ids, ends = rng.integers(-1, columns + 1, nse), np.sort(rng.integers(0, nse + 1, rows + 1))
+    A = CSR(jnp.float32(1), ids.astype("i4"), ends.astype("i4"), shape=(rows, columns), validate=False)
+    A = A.plan(weights=False) if planned else A
+    inputs = (rng.random(nse), rng.random((columns, features)), rng.random((rows, features)))
+    inputs = tuple(x.astype(np.float32) for x in inputs)
+
+    def loss(weight, x_src, x_dst, backend):
+        matrix = A.with_data(weight)
+        how: Any = {"x_src": x_src, "x_dst": x_dst, "reduce": reduce, "backend": backend}
+        return (gspmm(lambda weight, x_src, x_dst: weight * x_src - x_dst, matrix, **how) ** 2).sum()
+
+    found, expected = (jax.jit(jax.grad(loss, (0, 1, 2)), static_argnums=3)(*inputs, x) for x in BOTH)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-5 * np.abs(y).max())

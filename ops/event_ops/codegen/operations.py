@@ -58,6 +58,16 @@ def renamed(operation: Operation | Loop, names: dict[str, str]) -> Any:
     )
 
 
+def names_read(operations: Sequence[Operation | Loop]) -> Iterator[str]:
+    """Yield the operands of all operations, and of loops the values that are carried in and on."""
+    for operation in operations:
+        if isinstance(operation, Loop):
+            yield from (*operation.start, *operation.after)
+            yield from names_read(operation.body)
+        else:
+            yield from operation.operands
+
+
 def names_in(operations: Sequence[Operation | Loop]) -> Iterator[str]:
     """Yield the name of each value that the operations assign, also in loops."""
     for operation in operations:

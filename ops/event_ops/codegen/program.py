@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
-from event_ops.codegen.operations import Loop, Operation, names_in, renamed, walk
+from event_ops.codegen.operations import Loop, Operation, names_in, names_read, renamed, walk
 from event_ops.codegen.primitives import CALLS
 from event_ops.codegen.refusals import Source
 from event_ops.codegen.rewritten import rewritten
@@ -49,6 +49,16 @@ class Program:
         inputs = [as_texts([f"x{i}"], ()) for i in range(len(traced.jaxpr.invars))]
         results = [x.item() for x in flat.add(traced.jaxpr, traced.consts, inputs)]
         return cls(tuple(flat.operations.values()), tuple(results), flat.has_own_derivatives)
+
+    def part(self, numbers: Sequence[int]) -> Program:
+        """Return the program of some of the results, with the operations that these need."""
+        results = tuple(self.results[k] for k in numbers)
+        needed, operations = set(results), []
+        for operation in reversed(self.operations):
+            if not needed.isdisjoint(names_in([operation])):
+                needed.update(names_read([operation]))
+                operations.append(operation)
+        return replace(self, operations=tuple(reversed(operations)), results=results)
 
 
 @dataclass

@@ -1,8 +1,7 @@
 """Derivatives of a pass: passes again, with the message's own derivatives, without arrays of edges.
 
-A tangent is a sum over entries, whatever the reduction is. Its transpose gives cotangents at rows and
-entries by the same visit, those at columns by a visit of the transpose. The rules of a sum serve its
-derivatives, too.
+A tangent is a sum over entries, whatever the reduction is. Its transpose gives the cotangents at rows,
+columns and entries by one visit. The rules of a sum serve its derivatives, too.
 """
 
 from typing import Any
@@ -13,9 +12,9 @@ from jax.extend.core import jaxpr_as_fun
 from jax.interpreters import ad
 
 from event_ops.codegen.function import ALL
-from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass, Result, call
+from event_ops.messages.passes import ENTRY, ROW, SWAPPED, Pass, Result, call
 from event_ops.messages.reductions import OF_ROWS, TANGENTS
-from event_ops.messages.visits import Scalars, Visit
+from event_ops.messages.visits import Visit
 
 
 def tangents(primals: Any, dots: Any, *, outs: Any, backend: Any, of: Pass, **_: Any) -> Any:
@@ -30,7 +29,7 @@ def tangents(primals: Any, dots: Any, *, outs: Any, backend: Any, of: Pass, **_:
     visit, count = Visit(of, inputs), len(inputs)
     for i in active:
         visit.add(moved[i], of.message.places[i], of.axes[i])
-    of_rows = OF_ROWS[of.reduce](visit, results, how) if of.reduce in OF_ROWS else ()
+    of_rows, factor = OF_ROWS[of.reduce](visit, results, how) if of.reduce in OF_ROWS else ((), 1)
     scalars = jaxpr_as_fun(of.message.jaxpr)
     ends = count + len(active)
 
@@ -48,7 +47,7 @@ def tangents(primals: Any, dots: Any, *, outs: Any, backend: Any, of: Pass, **_:
     for x in of_rows:
         visit.add(x, ROW, of.full)
     dots = visit.run(("tangent", of.reduce, active), tangent, of.results, "sum", **how)
-    return results, dots
+    return results, tuple(factor * x for x in dots)
 
 
 def cotangents(cts: Any, *args: Any, outs: Any, backend: Any, of: Pass, **_: Any) -> list[Any]:
@@ -63,34 +62,29 @@ def cotangents(cts: Any, *args: Any, outs: Any, backend: Any, of: Pass, **_: Any
     for ct, result in zip(cts, of.results, strict=True):
         visit.add(ct, result.place, result.axes)
 
-    def back_to(wanted: tuple[int, ...]) -> Scalars:
-        def transposed(*scalars_of_visit: Any) -> Any:
-            values = dict(zip(fixed, scalars_of_visit, strict=False)) | zeros
+    def transposed(*scalars_of_visit: Any) -> Any:
+        values = dict(zip(fixed, scalars_of_visit, strict=False)) | zeros
 
-            def of_wanted(*xs: Any) -> Any:
-                every = values | dict(zip(wanted, xs, strict=True))
-                return scalars(*(every[i] for i in range(len(inputs))))
+        def of_linear(*xs: Any) -> Any:
+            every = values | dict(zip(linear, xs, strict=True))
+            return scalars(*(every[i] for i in range(len(inputs))))
 
-            # The sum is linear in these inputs: derivatives are the same at 0.
-            back = jax.vjp(of_wanted, *(zeros[i] for i in wanted))[1]
-            return list(back(list(scalars_of_visit[len(fixed) :])))
-
-        return transposed
+        # The sum is linear in these inputs: derivatives are the same at 0.
+        back = jax.vjp(of_linear, *(zeros[i] for i in linear))[1]
+        return list(back(list(scalars_of_visit[len(fixed) :])))
 
     # Entries are visited in their own order, in which those of a result are stored one after the other.
-    turned_entries = of.structure[0] == 3
-    along = {ROW: False, ALL: turned_entries, ENTRY: turned_entries, COLUMN: True}
+    turned = of.structure[0] == 3
+    places = (of.message.places[i] for i in linear)
+    ends = [ROW if place == ALL else SWAPPED[place] if turned else place for place in places]
+    results = [
+        Result(end, of.axes[i] if end == ENTRY else of.full) for i, end in zip(linear, ends, strict=True)
+    ]
+    how = {"structure": structure, "backend": backend, "dtype": outs[0].dtype, "transposed": turned}
+    cts_of_pass = visit.run(("cotangents", fixed, linear), transposed, results, "sum", **how)
     ct_of: list[Any] = [None] * len(inputs)
-    for turned in (False, True):
-        wanted = tuple(i for i in linear if along[of.message.places[i]] is turned)
-        if not wanted:
-            continue
-        at_entries = {i for i in wanted if of.message.places[i] == ENTRY}
-        results = [Result(ENTRY, of.axes[i]) if i in at_entries else Result(ROW, of.full) for i in wanted]
-        how = {"structure": structure, "backend": backend, "dtype": outs[0].dtype, "transposed": turned}
-        cts_of_pass = visit.run(("cotangents", fixed, wanted), back_to(wanted), results, "sum", **how)
-        for i, ct in zip(wanted, cts_of_pass, strict=True):
-            ct_of[i] = _summed(of, i, ct)
+    for i, ct in zip(linear, cts_of_pass, strict=True):
+        ct_of[i] = _summed(of, i, ct)
     return [None] * sum(of.structure) + ct_of
 
 

@@ -17,23 +17,27 @@ from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS, select
 from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER, njit, take_chunks_of
 from event_ops.kernels.numba_cpu.matmat import is_large
 from event_ops.kernels.numba_cpu.prefetch import is_far_to_read, prefetch_targets
-from event_ops.kernels.numba_cpu.split import chunks, first_row
+from event_ops.kernels.numba_cpu.split import add_up, chunks, clear, first_row, parts_for, private
 from event_ops.kernels.numba_cpu.stack import on_stack
 from event_ops.messages.emit import (
     message_function,
     outputs,
     parameters,
 )
-from event_ops.messages.passes import Pass
-from event_ops.messages.rows import row_lines
+from event_ops.messages.passes import ENTRY, ROW, Pass
+from event_ops.messages.rows import columns_of, read_at, row_lines
+from event_ops.messages.visits import along_columns
 from ffi_bridge import numba_kernel
 
 _KEPT: Final = 1024  # passes
+_BYTES: Final = 4  # of a feature, about
+_LINE: Final = 64  # bytes
 # By name, as functions without Numba's JIT may have another one.
 _OUTSIDE: Final[dict[str, Any]] = {
     "np": np, "chunks": chunks, "first_row": first_row, "hoist": hoist, "is_far_to_read": is_far_to_read,
     "on_stack": on_stack, "prange": prange, "prefetch_targets": prefetch_targets,
-    "take_chunks_of": take_chunks_of,
+    "take_chunks_of": take_chunks_of, "add_up": add_up, "clear": clear, "parts_for": parts_for,
+    "private": private,
 }  # fmt: skip
 
 
@@ -46,6 +50,15 @@ def total_of(values: Any, begin: Any, size: Any) -> Any:
     return total
 
 
+# What goes to columns is added up by each thread in an array of its own.
+_SUMS: Final = """\
+parts = parts_for(indices.size, y{0}.shape[0])
+{{spares}}
+for part in prange(parts):
+    low, high = first_row(indptr, part, parts), first_row(indptr, part + 1, parts)
+    {{mine}}
+    {{rows}}
+{{sums}}"""
 _ON_ALL_THREADS: Final = """\
 parts = chunks()
 take_chunks_of(1)
@@ -69,14 +82,39 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
     rows = compiled(defined("rows", taken, row_lines(of, dtype), **outside))
     ordered = "permutation" if of.structure[0] == 3 else "None"
-    hoisted = (
-        f"indices, indptr, {ordered}, columns, {tuple_of(array_names(of.message))}, {tuple_of(outputs(of))}"
-    )
-    body = [f"rows({hoisted}, 0, indptr.size - 1)"]
-    if large:
-        body = filled(_ON_ALL_THREADS, rows=[f"rows({hoisted}, low, high)"])
+    given = f"indices, indptr, {ordered}, columns, {tuple_of(array_names(of.message))}"
+    to_columns = columns_of(of)
+    body = [
+        *(f"clear(y{k})" for k in to_columns),
+        f"rows({given}, {tuple_of(outputs(of))}, 0, indptr.size - 1)",
+    ]
+    if large and to_columns:
+        own = [f"{'mine' if k in to_columns else 'y'}{k}" for k in range(len(of.results))]
+        body = filled(
+            _SUMS.format(to_columns[0]),
+            spares=[f"spare{k} = np.empty((parts - 1, *y{k}.shape), y{k}.dtype)" for k in to_columns],
+            mine=[
+                x for k in to_columns for x in (f"mine{k} = private(y{k}, spare{k}, part)", f"mine{k}[:] = 0")
+            ],
+            rows=[f"rows({given}, {tuple_of(own)}, low, high)"],
+            sums=[f"add_up(spare{k}, y{k})" for k in to_columns],
+        )
+    elif large:
+        body = filled(_ON_ALL_THREADS, rows=[f"rows({given}, {tuple_of(outputs(of))}, low, high)"])
     body = ["columns = np.uintp(hoist(limit))", *body]
     return njit(parallel=large)(defined("gspmm", parameters(of), body, rows=rows, **_OUTSIDE))
+
+
+def _adds_up(of: Pass) -> bool:
+    """Return whether results at columns are added up entry by entry, not by a pass along the transpose.
+
+    That takes about as long as the lines of memory that it finds at random: it reads and writes each sum;
+    along the transpose, it would read the inputs at rows, and those at entries by their permutation.
+    """
+    at_columns = of.part(columns_of(of))
+    lines = -(-of.features * _BYTES // _LINE)
+    turned = lines * len(read_at(at_columns, ROW)) + len(read_at(at_columns, ENTRY))
+    return not of.structure[1] or turned >= 2 * lines
 
 
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
@@ -86,6 +124,8 @@ def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
             f"messages have features of sizes {of.sizes}, which an exported program leaves open; expected "
             "numbers, which kernels are compiled for: give the axes of features sizes"
         )
+    if columns_of(of) and not _adds_up(of):
+        return along_columns(build)(of=of, outs=outs)
     # A kernel is for matrices of all sizes.
     plain = replace(of, shape=(0, 0), structure=(of.structure[0], 0))
 

@@ -15,6 +15,7 @@ from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of, clear
 from event_ops.messages.emit import parameters
 from event_ops.messages.passes import ENTRY, Pass
 from event_ops.messages.threads import by_kind, thread_lines
+from event_ops.messages.visits import along_columns
 from ffi_bridge import numba_cuda_callable
 
 _KEPT = 1024  # passes
@@ -31,6 +32,7 @@ def kernel(of: Pass, dtype: str) -> Any:
     return cuda.jit(defined("gspmm", parameters(of), body, **called, **tables_of(of.message)))
 
 
+@along_columns
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
     structure_count, dtype = of.structure[0], str(outs[0].dtype)

@@ -1,8 +1,9 @@
 """`Pass`, the computation in one visit of all entries of a matrix: an operator, and its batching rule."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +31,11 @@ Axes = tuple[bool, ...]  # for each axis of features, whether an array has it
 
 @dataclass(frozen=True)
 class Result:
-    """Say where a result goes: to its row, reduced, all features, or to its entry, summed over the rest."""
+    """Say where a result goes.
+
+    To its row, reduced, all features; to its column, summed, all features; or to its entry, summed over the
+    features that it lacks.
+    """
 
     place: str
     axes: Axes
@@ -82,10 +87,15 @@ class Pass:
 
     def outs(self, dtype: Any, nse: int) -> tuple[jax.ShapeDtypeStruct, ...]:
         """Return shapes and dtypes of the results."""
+        lengths = {ROW: self.shape[0], COLUMN: self.shape[1], ENTRY: nse}
         return tuple(
-            jax.ShapeDtypeStruct((self.shape[0] if x.place == ROW else nse, self.width(x.axes)), dtype)
-            for x in self.results
+            jax.ShapeDtypeStruct((lengths[x.place], self.width(x.axes)), dtype) for x in self.results
         )
+
+    def part(self, numbers: Sequence[int]) -> Self:
+        """Return the pass that has some of the results alone, for kernels: it knows the jaxpr of all."""
+        message = replace(self.message, program=self.message.program.part(numbers))
+        return replace(self, message=message, results=tuple(self.results[k] for k in numbers))
 
     def divided(self, arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return the arrays of the structure, then the inputs of the message."""

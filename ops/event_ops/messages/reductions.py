@@ -16,8 +16,12 @@ from jax.extend.core import jaxpr_as_fun
 from event_ops.messages.passes import ROW
 from event_ops.messages.visits import Visit
 
-# Returns what each row has for the tangents of its messages, from a visit of these and the results.
-OfRows = Callable[[Visit, Any, Any], tuple[Any, ...]]
+# Returns what each row has for the tangents of its messages, from a visit of these and the results; then the
+# factors of the sums of these tangents.
+OfRows = Callable[[Visit, Any, Any], tuple[tuple[Any, ...], Any]]
+
+
+_UNNOTICED: Final = 1e-30
 
 
 def _reduced(
@@ -37,27 +41,29 @@ def _reduced(
     return reduction.run((each.__name__.strip("_"),), results, of.results * count, reduce, **how)
 
 
-def _shared(visit: Visit, primal: Any, how: Any) -> tuple[Any, ...]:
-    """Return the maximum or minimum, and the share of its tangent for each message that is equal to it."""
+def _shared(visit: Visit, primal: Any, how: Any) -> tuple[tuple[Any, ...], Any]:
+    """Return the maximum or minimum, and the share in its tangent of each message that is equal to it."""
     (y,) = primal
-    (count,) = _reduced(_ties, visit, how, "sum", y)
-    # A result that no entry has is that of a row without entries, or NaN, which has no derivative; any other
-    # would be one that is not computed twice alike, and must not pass for a derivative of 0.
-    lost = jnp.where(jnp.isnan(y), jnp.zeros_like(y), jnp.full_like(y, jnp.nan))
-    return y, jnp.where(count > 0, 1 / jnp.maximum(count, 1), lost)
+    (ties,) = _reduced(_ties, visit, how, "sum", y)
+    # A result that no entry has is NaN, which has no derivative; any other would be one that is not computed
+    # twice alike, and must not pass for a derivative of 0.
+    lost = (ties > 0) & ~jnp.isnan(y)
+    none = jnp.where(lost, jnp.full_like(y, jnp.nan), jnp.zeros_like(y))
+    return (y,), jnp.where(ties >= 1, 1 / jnp.maximum(ties, 1), none)
 
 
 def _ties(value: Any, y: Any) -> list[Any]:
-    return [(value == y).astype(value.dtype)]
+    # What no sum with 1 notices tells a row without ties from one without entries.
+    return [jnp.where(value == y, jnp.ones_like(value), jnp.full_like(value, _UNNOTICED))]
 
 
-def _of_equal(value: Any, dot: Any, y: Any, share: Any) -> Any:
-    return jnp.where(value == y, dot, jnp.zeros_like(dot)) * share
+def _of_equal(value: Any, dot: Any, y: Any) -> Any:
+    return jnp.where(value == y, dot, jnp.zeros_like(dot))
 
 
-def _factors(visit: Visit, primal: Any, how: Any) -> tuple[Any, ...]:
+def _factors(visit: Visit, primal: Any, how: Any) -> tuple[tuple[Any, ...], Any]:
     """Return the product of the mantissas of each row's messages, and the sums of `_exponents`."""
-    return *_reduced(_mantissas, visit, how, "mul"), *_reduced(_exponents, visit, how, "sum", count=5)
+    return (*_reduced(_mantissas, visit, how, "mul"), *_reduced(_exponents, visit, how, "sum", count=5)), 1
 
 
 def _mantissas(value: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from jax.extend.core import jaxpr_as_fun
 from event_ops.checks.arrays import is_inside
 from event_ops.kernels.reference.entries import inside, rows_of, sums_at, values_at
 from event_ops.messages.emit import START
-from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass
+from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass, Result
 
 
 def build(*, of: Pass, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
@@ -32,10 +32,14 @@ def build(*, of: Pass, **_: Any) -> Callable[..., tuple[jax.Array, ...]]:
 
         places = zip(inputs, of.message.places, of.axes, strict=True)
         said = _said(of, [read(x, place, axes) for x, place, axes in places], nse)
-        return tuple(
-            _at_rows(of, value, stored, rows) if x.place == ROW else _at_entries(of, value, stored, x.axes)
-            for value, x in zip(said, of.results, strict=True)
-        )
+
+        def gone_to(x: Result, values: jax.Array) -> jax.Array:
+            if x.place == ROW:
+                return _at_rows(of, values, stored, rows)
+            values = jnp.where(stored[:, None], values, jnp.zeros_like(values))
+            return sums_at(values, indices, columns) if x.place == COLUMN else _at_entries(of, values, x.axes)
+
+        return tuple(map(gone_to, of.results, said))
 
     return run
 
@@ -63,7 +67,6 @@ def _at_rows(of: Pass, values: jax.Array, stored: jax.Array, rows: jax.Array) ->
     return jnp.where(count[:, None] > 0, extrema, jnp.zeros_like(extrema))
 
 
-def _at_entries(of: Pass, values: jax.Array, stored: jax.Array, axes: tuple[bool, ...]) -> jax.Array:
-    values = jnp.where(stored[:, None], values, jnp.zeros_like(values))
+def _at_entries(of: Pass, values: jax.Array, axes: tuple[bool, ...]) -> jax.Array:
     missing = tuple(k for k, has in enumerate(axes, 1) if not has)
     return values.reshape(-1, *of.sizes).sum(missing).reshape(values.shape[0], of.width(axes))

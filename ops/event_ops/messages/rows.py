@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from event_ops.codegen.emit import array_names, filled, tuple_of
+from event_ops.codegen.operations import names_read
 from event_ops.codegen.primitives import NUMBA_LOOPS
 from event_ops.messages.emit import START, combined, nested, offset, outputs, reads
 from event_ops.messages.passes import COLUMN, ENTRY, ROW, Pass
@@ -23,8 +24,14 @@ class _Lines:
         self.vector = bool(of.sizes)  # maybe an axis of one element, of a batch
         self.rows = [k for k, x in enumerate(of.results) if x.place == ROW]
         self.entries = [k for k, x in enumerate(of.results) if x.place == ENTRY]
+        self.columns = columns_of(of)
         few = len(of.message.program.operations) <= _MOST_OPERATIONS
         self.steps = _AT_ONCE if few else 1
+
+    @property
+    def kept(self) -> list[int]:
+        """Return the results that are kept until the messages of all features are made."""
+        return [*self.columns, *self.entries]
 
     def sum_of(self, k: int) -> str:
         """Return where the sum of result k is kept."""
@@ -50,7 +57,7 @@ class _Lines:
         # Stacks of threads are small.
         make = f"on_stack(y{{}}, {size})" if size <= _MOST_ON_STACK else f"np.empty({size}, y{{}}.dtype)"
         rooms = [f"t{k} = {make.format(k)}" for k in self.rows]
-        return rooms + [f"b{k}_{u} = {make.format(k)}" for k in self.entries for u in range(self.steps)]
+        return rooms + [f"b{k}_{u} = {make.format(k)}" for k in self.kept for u in range(self.steps)]
 
     def step(self, count: int) -> list[str]:
         """Return the lines for `count` entries, at columns j0, j1, ..., and entries e0, e1, ..."""
@@ -71,14 +78,20 @@ class _Lines:
                 body.append(f"m{k} = {terms[0]}")
                 terms = [f"m{k}"]
             body.append(f"{target} = {combined(self.of, NUMBA_LOOPS, self.dtype, target, terms[0])}")
-        for k in self.entries:
+        for k in self.kept:
             body += [f"b{k}_{u}{'[c]' * self.vector} = r{k}_{u}" for u in range(count)]
-        stores = [line for k in self.entries for u in range(count) for line in self.stored(k, u)]
+        stores = [line for k in self.kept for u in range(count) for line in self.stored(k, u)]
         return [*self.over_features(body), *stores]
 
     def stored(self, k: int, u: int) -> list[str]:
-        """Return the lines that store result k of entry e{u}, summed over the features that it lacks."""
+        """Return the lines that add result k at column j{u}, or store it at entry e{u}.
+
+        At an entry it is summed over the features that it lacks.
+        """
         axes, sizes = self.of.results[k].axes, self.of.sizes
+        if k in self.columns:
+            c = "c" if self.vector else "np.uintp(0)"
+            return self.every([f"y{k}[j{u}, {c}] += b{k}_{u}{'[c]' * self.vector}"])
         if not self.vector:
             return [f"y{k}[e{u}, np.uintp(0)] = b{k}_{u}"]
         if all(axes):
@@ -121,6 +134,17 @@ class _Lines:
         return ["if not found:", *(f"    {line}" for line in none), *self.every(stores)]
 
 
+def columns_of(of: Pass) -> list[int]:
+    """Return which results of a pass go to columns."""
+    return [k for k, x in enumerate(of.results) if x.place == COLUMN]
+
+
+def read_at(of: Pass, place: str) -> list[int]:
+    """Return which inputs at a place the message reads."""
+    read = {*names_read(of.message.program.operations), *of.message.program.results}
+    return [k for k, x in enumerate(of.message.places) if x == place and f"x{k}" in read]
+
+
 def _located(of: Pass, count: int) -> list[str]:
     """Return the lines that name the columns and entries of the next steps."""
     lines: list[str] = []
@@ -141,9 +165,9 @@ def _inside(of: Pass, count: int) -> str:
 def row_lines(of: Pass, dtype: str) -> list[str]:
     """Return the lines that visit the entries of the rows from `low` to `high`."""
     lines = _Lines(of, dtype)
-    sources = [k for k, place in enumerate(of.message.places) if place == COLUMN]
-    moved = [k for k, place in enumerate(of.message.places) if place == ENTRY and of.structure[0] == 3]
-    at_random = [(f"a{k}", "indices") for k in sources] + [(f"a{k}", "permutation") for k in moved]
+    at_random = [(f"a{k}", "indices") for k in read_at(of, COLUMN)]
+    at_random += [(f"y{k}", "indices") for k in lines.columns]
+    at_random += [(f"a{k}", "permutation") for k in read_at(of, ENTRY) if of.structure[0] == 3]
     several = filled(
         _SEVERAL.format(steps=lines.steps, inside=_inside(of, lines.steps)),
         located=_located(of, lines.steps),

@@ -19,14 +19,7 @@ def by_kind(of: Pass) -> list[tuple[Pass, tuple[int, ...]]]:
     numbers_of: dict[Result, list[int]] = {}
     for k, x in enumerate(of.results):
         numbers_of.setdefault(x, []).append(k)
-    return [(_part(plain, numbers), tuple(numbers)) for numbers in numbers_of.values()]
-
-
-def _part(of: Pass, numbers: Sequence[int]) -> Pass:
-    """Return the pass that has some of the results alone."""
-    program = replace(of.message.program, results=tuple(of.message.program.results[k] for k in numbers))
-    message, results = replace(of.message, program=program), tuple(of.results[k] for k in numbers)
-    return replace(of, message=message, results=results)
+    return [(plain.part(numbers), tuple(numbers)) for numbers in numbers_of.values()]
 
 
 def thread_lines(of: Pass, target: Target, dtype: str, index: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Visits: passes with a message that is made of a given one, like its derivatives."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -10,10 +10,10 @@ import jax.numpy as jnp
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.codegen.function import Traced
-from event_ops.codegen.operations import Loop, Operation
+from event_ops.codegen.operations import names_read
 from event_ops.codegen.program import Program
 from event_ops.codegen.refusals import Source
-from event_ops.messages.passes import NO_MESH, SUBJECT, SWAPPED, Axes, Pass, Result, call
+from event_ops.messages.passes import COLUMN, NO_MESH, ROW, SUBJECT, SWAPPED, Axes, Pass, Result, call
 
 _KEPT = 1024  # messages
 Scalars = Callable[..., Any]
@@ -78,7 +78,7 @@ def _made(
     scalars = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     with jax.sharding.use_abstract_mesh(NO_MESH):
         program = Program.of(jax.make_jaxpr(made.function)(*scalars), source)
-    read = {*_names_read(program.operations), *program.results}
+    read = {*names_read(program.operations), *program.results}
     used = tuple(i for i in range(len(dtypes)) if f"x{i}" in read)
 
     def of_used(*inputs: Any) -> Any:
@@ -94,16 +94,6 @@ def _made(
     return Traced(program, *of_inputs, 0, derivatives, name, jaxpr), used
 
 
-def _names_read(operations: Sequence[Operation | Loop]) -> Iterator[str]:
-    """Yield the operands of all operations, and of loops the values that are carried in and on."""
-    for operation in operations:
-        if isinstance(operation, Loop):
-            yield from (*operation.start, *operation.after)
-            yield from _names_read(operation.body)
-        else:
-            yield from operation.operands
-
-
 def _turned(of: Pass, structure: tuple[Any, ...]) -> tuple[Pass, tuple[Any, ...]]:
     """Return a pass over the transpose, and its structure, which is sorted unless a plan has it."""
     count, transposed_count = of.structure
@@ -112,3 +102,33 @@ def _turned(of: Pass, structure: tuple[Any, ...]) -> tuple[Pass, tuple[Any, ...]
     else:
         turned = *csr_tocsc(*structure, shape=of.shape), *structure
     return replace(of, shape=of.shape[::-1], structure=(len(turned) - count, count)), turned
+
+
+def along_columns(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `build` for all passes, from one for those without results at columns.
+
+    Columns are rows of the transpose, which a pass of its own visits.
+    """
+
+    def build_both(*, of: Pass, outs: Any, **how: Any) -> Callable[..., Any]:
+        at = {x: [k for k, y in enumerate(of.results) if (y.place == COLUMN) == x] for x in (False, True)}
+        if not at[True]:
+            return build(of=of, outs=outs, **how)
+
+        def call_both(*arrays: Any) -> Any:
+            structure, inputs = of.divided(arrays)
+            found: dict[int, Any] = {}
+            for is_column, numbers in at.items():
+                part, given = of.part(numbers), structure
+                if is_column:
+                    message = replace(part.message, places=tuple(SWAPPED[x] for x in part.message.places))
+                    results = tuple(Result(ROW, x.axes) for x in part.results)
+                    part, given = _turned(replace(part, message=message, results=results), structure)
+                if numbers:
+                    run = build(of=part, outs=tuple(outs[k] for k in numbers), **how)
+                    found |= zip(numbers, run(*given, *inputs), strict=True)
+            return tuple(found[k] for k in range(len(outs)))
+
+        return call_both
+
+    return build_both

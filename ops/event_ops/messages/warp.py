@@ -15,6 +15,7 @@ from event_ops.kernels.warp.access import Array, Array2d, as_vectors, bounded, p
 from event_ops.messages.emit import parameters
 from event_ops.messages.passes import Pass
 from event_ops.messages.threads import by_kind, thread_lines
+from event_ops.messages.visits import along_columns
 from ffi_bridge import warp_kernel
 
 _KEPT = 1024  # passes
@@ -33,6 +34,7 @@ def kernel(of: Pass, dtype: str) -> Any:
     return wp.kernel(function, enable_backward=False, module="unique")
 
 
+@along_columns
 def build(*, of: Pass, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays."""
     structure_count, dtype = of.structure[0], str(outs[0].dtype)
