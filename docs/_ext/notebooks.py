@@ -68,7 +68,7 @@ def notebook(text: str, address: str, repository: str) -> str:
 
 
 def plain(text: str, absolute: Callable[[str], str]) -> str:
-    """Return Markdown without what only the site has: quoted figures, and links from page to page."""
+    """Return Markdown with figures in place of roles, and links to the site in place of links to pages."""
     text = re.sub(r"\{measured\}`([^`]+)`", lambda found: quote(found[1]), text)
     text = re.sub(r"\{\w+(?::\w+)*\}`([^`<]+?)(?: <[^`]*>)?`", r"`\1`", text)
     return _LINK.sub(lambda found: found[1] + absolute(found[2]), text)
