@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1]
-PAGES = {str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md") if "operators" not in path.parts}
+MADE = {"operators", "records"}  # folders of pages that are made of sources and records
+PAGES = {str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md") if not MADE & set(path.parts)}
 TUTORIALS = sorted(name for name in PAGES if name.startswith("tutorials/") and "index" not in name)
 # Programs that are not cells: the first is run by harness/reliability/test_scale_out.py, the other is the
 # line that harness/conformance/test_add_operator.py adds.
