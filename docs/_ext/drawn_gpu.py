@@ -34,6 +34,10 @@ def _beside(ours: float, xla: float) -> tuple[str, str]:
     return (f"{xla:.1f}", f"{xla / ours:.2g}") if xla else ("", "")
 
 
+def _short(device: str) -> str:
+    return device.removeprefix("NVIDIA ").partition(" ")[0]  # all of it is five lines on a phone
+
+
 def of_limit() -> Drawn:
     """Draw the shares of the memory's limit, of our kernels and of XLA's."""
     cases = sorted(_cases(), key=lambda case: case[-1], reverse=True)
@@ -60,7 +64,7 @@ def of_limit() -> Drawn:
 def of_runs() -> Drawn:
     """List the steps of `ci/gpu.sh` that ran, where and when."""
     table = [
-        [f"`{x}`", record["device"], step["date"], f"`{step['commit']}`", step["status"]]
+        [f"`{x}`", _short(record["device"]), step["date"], f"`{step['commit']}`", step["status"]]
         for record in _records()
         for x, step in record["steps"].items()
     ]
@@ -70,7 +74,7 @@ def of_runs() -> Drawn:
 def of_gpu(steps: Iterable[str]) -> Drawn:
     """List the figures of some steps."""
     table = [
-        [record["device"], what, f"{value:.4g}" if isinstance(value, float) else f"{value:,}"]
+        [_short(record["device"]), what, f"{value:.4g}" if isinstance(value, float) else f"{value:,}"]
         for record in _records()
         for step in steps
         for what, value in ((record["steps"].get(step) or {}).get("found") or {}).items()
