@@ -164,5 +164,5 @@ def table() -> str:
         f"{quote('microcircuit-h100-scan')} as a scan of operators."
     )
     head = ("ours, on 2 cores", "how many times as long a rival takes")
-    folded = f"<details><summary>The same as a table</summary>\n\n{markdown_table(head, rows)}\n\n</details>"
+    folded = f"<details><summary>The same as a table</summary>\n\n{markdown_table(head, rows)}\n</details>"
     return f"{folded}\n\n{gpu}"
