@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import eventprop
+from event_ops import CSR, eventprop
 
 INPUTS, NEURONS, READOUTS, STEPS = 6, 4, 3, 40
 TIMES = {"tau_m": 20.0, "tau_syn": 5.0}
@@ -14,13 +14,14 @@ TAUS = [(20.0, 5.0), (5.0, 5.0), (4.0, 9.0)]
 BACKENDS = ["numba_cpu", "reference"]
 
 
-def layer(seed, dtype=np.float64):
-    """Return spikes, weights and delays of a small recurrent network, delays of rows."""
+def layer(seed, of_weights=False):
+    """Return spikes, weights and delays of a small recurrent network: delays of rows, or of weights."""
     rng = np.random.default_rng(seed)
     when, who = rng.uniform(0, 30, 16), rng.integers(0, INPUTS, 16)
     weights = rng.normal(0.8, 1.2, (INPUTS, NEURONS)), rng.normal(-1, 0.7, (NEURONS, NEURONS))
-    delays = rng.uniform(0, 3, INPUTS), rng.uniform(1, 4, NEURONS)
-    floats = [jnp.asarray(x, dtype) for x in (when, *weights, *delays)]
+    sizes = [x.shape if of_weights else x.shape[:1] for x in weights]
+    delays = rng.uniform(0, 3, sizes[0]), rng.uniform(1, 4, sizes[1])
+    floats = [jnp.asarray(x) for x in (when, *weights, *delays)]
     return floats[0], jnp.asarray(who, jnp.int32), *floats[1:]
 
 
@@ -30,19 +31,20 @@ def run(when, who, weights, recurrent, delay, recurrent_delay, **options):
     return eventprop.lif(when, who, weights, recurrent, **delays, **options)
 
 
+@pytest.mark.parametrize("of_weights", [False, True])
 @pytest.mark.parametrize(("tau_m", "tau_syn"), TAUS)
-@pytest.mark.parametrize("seed", range(4))
-def test_spikes_are_those_of_a_simulation_without_a_grid(seed, tau_m, tau_syn):
+@pytest.mark.parametrize("seed", range(3))
+def test_spikes_are_those_of_a_simulation_without_a_grid(seed, tau_m, tau_syn, of_weights):
     with jax.enable_x64(True):
-        given = layer(seed)
+        given = layer(seed, of_weights)
         constants = {"tau_m": tau_m, "tau_syn": tau_syn, "V_reset": -0.2, "E_L": 0.3}
         spikes = run(*given, **constants, capacity=400)
         when, who, weights, recurrent, delay, recurrent_delay = map(np.asarray, given)
         rows, delays = np.concatenate([weights, recurrent]), np.concatenate([delay, recurrent_delay])
-        each = np.broadcast_to(delays[:, None], rows.shape)
+        each = delays if of_weights else np.broadcast_to(delays[:, None], rows.shape)
         constants |= {"V_th": 1.0, "end": float(STEPS)}
         expected = sorted(event_driven.spikes(when, who, rows, each, INPUTS, **constants))
-        count = int(spikes.count)
+        count = int(spikes.num_spikes)
         assert count == len(expected) > 0
         np.testing.assert_allclose(spikes.times[:count], [time for time, _ in expected], atol=1e-11)
         np.testing.assert_array_equal(spikes.ids[:count], [j for _, j in expected])
@@ -76,14 +78,12 @@ def test_the_latency_of_a_neuron_and_of_a_chain_are_those_of_the_closed_form(bac
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
-def losses(seed, **options):
+def losses(seed, of_weights=False, **options):
     """Return a loss of times and of potentials of readouts, and what it is differentiated in."""
-    when, who, *synapses = layer(seed)
+    when, who, *synapses = layer(seed, of_weights)
     rng = np.random.default_rng(seed)
-    out, out_delay = (
-        jnp.asarray(rng.normal(size=(NEURONS, READOUTS))),
-        jnp.asarray(rng.uniform(0, 3, NEURONS)),
-    )
+    out = jnp.asarray(rng.normal(size=(NEURONS, READOUTS)))
+    out_delay = jnp.asarray(rng.uniform(0, 3, out.shape if of_weights else NEURONS))
     state = jnp.asarray(rng.uniform(0, 0.8, (2, NEURONS)))
     by_time, by_potential = rng.normal(size=80), rng.normal(size=(STEPS, READOUTS))
 
@@ -99,15 +99,16 @@ def losses(seed, **options):
     return loss, (when, *synapses, state, out, out_delay)
 
 
+@pytest.mark.parametrize("of_weights", [False, True])
 @pytest.mark.parametrize(("tau_m", "tau_syn"), TAUS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_derivatives_are_differences_of_losses(seed, tau_m, tau_syn):
+def test_derivatives_are_differences_of_losses(tau_m, tau_syn, of_weights):
+    seed = 2
     with jax.enable_x64(True):
-        loss, given = losses(seed, tau_m=tau_m, tau_syn=tau_syn)
+        loss, given = losses(seed, of_weights, tau_m=tau_m, tau_syn=tau_syn)
         places = tuple(range(len(given)))
         value = jax.jit(loss)
         spikes = value(*given)[1]
-        assert int(spikes.count) > 3
+        assert int(spikes.num_spikes) > 3
         gradients = jax.jit(jax.grad(loss, argnums=places, has_aux=True))(*given)[0]
         rng = np.random.default_rng(seed)
         for k, (x, gradient) in enumerate(zip(given, gradients, strict=True)):
@@ -123,12 +124,13 @@ def test_derivatives_are_differences_of_losses(seed, tau_m, tau_syn):
                 np.testing.assert_allclose(found, difference, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("of_weights", [False, True])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 2e-3)])
-def test_the_native_run_is_the_reference(dtype, tolerance):
+def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
     with jax.enable_x64(True):
         found = []
         for backend in BACKENDS:
-            loss, given = losses(1, backend=backend)
+            loss, given = losses(1, of_weights, backend=backend)
             given = jax.tree.map(lambda x: x.astype(dtype), given)
             whole = jax.jit(jax.value_and_grad(loss, argnums=tuple(range(len(given))), has_aux=True))
             found.append(whole(*given))
@@ -163,3 +165,127 @@ def test_a_batch_is_one_call_and_has_the_derivatives_of_its_samples():
         many = jax.vmap(lambda *given: jax.grad(mean, argnums=places)(*given))(*members)
         for k, gradient in enumerate(total(*given)):
             np.testing.assert_allclose(many[k][0], gradient, rtol=1e-12, atol=1e-12)
+
+
+def test_a_csr_is_the_dense_matrix_of_its_entries():
+    with jax.enable_x64(True):
+        when, who, weights, recurrent, delay, recurrent_delay = layer(2, of_weights=True)
+        # One entry twice, with half of the weight each.
+        A, B = CSR.from_dense(weights), CSR.from_dense(recurrent)
+        columns = jnp.insert(A.indices, 3, A.indices[3])
+        halves = jnp.insert(A.data, 3, A.data[3] / 2).at[4].divide(2)
+        twice = CSR(halves, columns, A.indptr.at[1:].add(1), shape=A.shape)
+        delays = jnp.insert(delay.reshape(-1), 3, delay.reshape(-1)[3])
+        expected = run(when, who, weights, recurrent, delay, recurrent_delay)
+        found = run(when, who, twice, B, delays, recurrent_delay.reshape(-1))
+        assert int(expected.num_spikes) > 3
+        np.testing.assert_allclose(found.times, expected.times, rtol=1e-12)
+        of_data = jax.grad(lambda x: run(when, who, A, B.with_data(x), 1.0, 2.0).times[4])(B.data)
+        of_dense = jax.grad(lambda x: run(when, who, weights, x, 1.0, 2.0).times[4])(recurrent)
+        np.testing.assert_allclose(of_data, of_dense.reshape(-1), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("of_weights", [False, True])
+def test_times_do_not_depend_on_steps_and_no_crossing_between_their_ends_is_missed(of_weights):
+    with jax.enable_x64(True):
+        shape = (2, 1) if of_weights else (2,)
+        # V rises above the threshold for 0.3 ms, and inhibition takes it below again.
+        when, who, weights = jnp.array([0.3, 0.9]), jnp.array([0, 1]), jnp.array([[40.0], [-80.0]])
+        found = [
+            run(when, who, weights, None, jnp.full(shape, 0.1), None, dt=dt, steps=int(8 / dt)).times
+            for dt in (8.0, 2.0, 0.25)
+        ]
+        assert int(np.isfinite(found[0]).sum()) == 1
+        for times in found[1:]:
+            np.testing.assert_allclose(times, found[0], rtol=1e-12)
+
+
+def test_an_id_out_of_range_and_a_time_that_is_infinite_are_padding():
+    when, who, *synapses = (x.astype(jnp.float32) if x.dtype == float else x for x in layer(2))
+    more = jnp.concatenate([jnp.array([1.0, 2.0, jnp.inf, jnp.nan]), when])
+    ids = jnp.concatenate([jnp.array([-1, INPUTS, 0, 99], jnp.int32), who])
+    expected, found = run(when, who, *synapses), run(more, ids, *synapses)
+    np.testing.assert_array_equal(found.times, expected.times)
+    first = found.first(NEURONS)
+    for j in range(NEURONS):
+        mine = np.asarray(found.times)[np.asarray(found.ids) == j]
+        assert first[j] == min(mine, default=np.inf)
+
+
+def nan_time(given):
+    return {"when": given["when"].at[3].set(jnp.nan)}
+
+
+def nan_weight(given):
+    return {"weights": given["weights"].at[0, 0].set(jnp.nan)}
+
+
+def short_delay(given):
+    return {"recurrent_delay": given["recurrent_delay"].at[1].set(0.5)}
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "count"),
+    [
+        (nan_time, {}, -1),
+        (nan_weight, {}, -1),
+        (short_delay, {}, -1),
+        (lambda given: {}, {"V_m": jnp.full(NEURONS, 1.5, jnp.float32)}, -1),
+        (lambda given: {}, {"capacity": 2}, 3),
+    ],
+)
+def test_what_cannot_be_right_is_not_a_number(change, options, count):
+    names = ["when", "who", "weights", "recurrent", "delay", "recurrent_delay"]
+    arrays = (x if x.dtype == jnp.int32 else x.astype(jnp.float32) for x in layer(2))
+    given = dict(zip(names, arrays, strict=True))
+    given |= change(given)
+
+    @jax.jit
+    def last(weights, given, options):
+        sizes = {"capacity": 2 if count == 3 else 80}
+        spikes = run(**(given | {"weights": weights}), **options, **sizes)
+        return spikes.times[1], spikes
+
+    traced = {name: x for name, x in options.items() if name != "capacity"}
+    gradient, spikes = jax.grad(last, has_aux=True)(given.pop("weights"), given, traced)
+    assert int(spikes.num_spikes) == count
+    assert np.isnan(spikes.times).all() and np.isnan(gradient).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"recurrent_delay": 0.5}, ValueError, "expected values >= dt = 1.0"),
+        ({"recurrent_delay": None}, ValueError, "recurrent is given without recurrent_delay"),
+        ({"delay": -1.0}, ValueError, "delay is or contains -1.0"),
+        ({"delay": np.ones(3, np.float32)}, ValueError, "one delay for all, or one for each row or weight"),
+        (
+            {"recurrent": np.ones((3, 3), np.float32), "recurrent_delay": 1.0},
+            ValueError,
+            r"expected \(4, 4\): neurons by neurons",
+        ),
+        ({"weights": np.ones((6, 4), np.int32)}, TypeError, "weights has dtype int32"),
+        ({"tau_m": jnp.ones(())}, TypeError, "constants of neurons have no derivatives"),
+        ({"tau_syn": 0.2}, ValueError, "dt is 1.0, and the shorter of tau_m and tau_syn 0.2"),
+        ({"V_reset": 2.0}, ValueError, "expected finite numbers, and V_reset < V_th"),
+        ({"V_m": np.full(4, 2, np.float32)}, ValueError, "expected values < V_th = 1.0"),
+        ({"capacity": 0}, ValueError, "capacity is 0; expected an integer >= 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(change, error, message):
+    names = ["when", "who", "weights", "recurrent", "delay", "recurrent_delay"]
+    arrays = (x if x.dtype == jnp.int32 else x.astype(jnp.float32) for x in layer(2))
+    with pytest.raises(error, match=message):
+        run(**(dict(zip(names, arrays, strict=True)) | change))
+
+
+def test_forward_mode_and_second_derivatives_are_refused_by_name():
+    when, who, *synapses = (x if x.dtype == jnp.int32 else x.astype(jnp.float32) for x in layer(2))
+
+    def first(when):
+        return run(when, who, *synapses).times[0]
+
+    with pytest.raises(NotImplementedError, match="first derivatives in reverse mode"):
+        jax.jvp(first, (when,), (when,))
+    with pytest.raises(NotImplementedError, match="first derivatives in reverse mode"):
+        jax.grad(lambda when: jax.grad(first)(when).sum())(when)

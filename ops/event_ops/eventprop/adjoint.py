@@ -5,6 +5,8 @@ depends on t by itself, by the arrivals of the spike, and since V leaves V_reset
 at a neuron has the derivative lambda_I there, its time w * d(lambda_I)/dt. No state of a step is kept.
 """
 
+# V and I are potential and current, and no constants:
+# pyright: reportConstantRedefinition=false
 from typing import Any, NamedTuple
 
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains

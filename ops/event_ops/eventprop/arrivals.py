@@ -35,7 +35,7 @@ def new_chains(steps: int, spikes: int) -> Chains:
 
 
 @njit(_nrt=False)
-def source(sample: Sample, spike: int) -> tuple[int, float]:
+def source(sample: Sample, spike: int) -> tuple[Any, float]:
     """Return row and time of a spike."""
     if spike < sample.times.size:
         return np.int64(sample.ids[spike]), float(sample.times[spike])

@@ -1,5 +1,7 @@
 """A sample forwards: steps in closed form, and exact times of the spikes in each."""
 
+# V and I are potential and current, and no constants:
+# pyright: reportConstantRedefinition=false
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,6 +4,7 @@ At every event it looks at all arrivals, so it is for small networks alone.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -26,7 +27,8 @@ class Neuron(NamedTuple):
     @classmethod
     def of(cls, constants: Any) -> "Neuron":
         """Return the constants of an array that has them in this order."""
-        return cls(*constants[:-1], constants[-1].astype(jnp.int32))
+        tau_m, tau_syn, V_th, V_reset, E_L, dt, rows = constants
+        return cls(tau_m, tau_syn, V_th, V_reset, E_L, dt, rows.astype(jnp.int32))
 
     def factors(self, x: Any) -> tuple[Any, Any, Any]:
         """Return the factors of V - E_L and I after a time x, and that of I in V."""
@@ -98,7 +100,7 @@ class Run(NamedTuple):
     step: jax.Array
     V: jax.Array
     I: jax.Array
-    count: jax.Array
+    number: jax.Array
     spikes: jax.Array
     ids: jax.Array
     ends: jax.Array
@@ -129,25 +131,26 @@ def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any,
         is_spike = jnp.isfinite(x[j])
         time = jnp.where(is_spike, run.time + x[j], limit)
         V, I = neuron.moved(run.V, run.I, jnp.where(is_spike, x[j], limit - run.time))
-        place = jnp.where(is_spike, run.count, capacity + 1)
+        place = jnp.where(is_spike, run.number, capacity + 1)
         spikes = run.spikes.at[:, place].set(jnp.stack([time, I[j]]), mode="drop")
         arrived = jnp.sum(jnp.where(every == limit, entries.weights[None], 0), axis=0)
-        I = jnp.where(is_spike, I, I.at[entries.columns].add(arrived))
-        V = jnp.where(is_spike & (jnp.arange(neurons, dtype=jnp.int32) == j), neuron.V_reset, V)
+        after_I = jnp.where(is_spike, I, I.at[entries.columns].add(arrived))
+        is_reset = is_spike & (jnp.arange(neurons, dtype=jnp.int32) == j)
+        after_V = jnp.where(is_reset, neuron.V_reset, V)
         ended = ~is_spike & (limit == end)
-        step, count = run.step + ended.astype(jnp.int32), run.count + is_spike.astype(jnp.int32)
+        step, count = run.step + ended.astype(jnp.int32), run.number + is_spike.astype(jnp.int32)
         row = jnp.where(ended, run.step, steps + 1)
         return Run(
-            time, step, V, I, count, spikes, run.ids.at[place].set(j, mode="drop"),
-            run.ends.at[row + 1].set(count, mode="drop"), run.trace.at[row].set(V, mode="drop"),
+            time, step, after_V, after_I, count, spikes, run.ids.at[place].set(j, mode="drop"),
+            run.ends.at[row + 1].set(count, mode="drop"), run.trace.at[row].set(after_V, mode="drop"),
         )  # fmt: skip
 
-    run = jax.lax.while_loop(lambda run: (run.step < steps) & (run.count <= capacity), event, begin)
+    run = jax.lax.while_loop(lambda run: (run.step < steps) & (run.number <= capacity), event, begin)
     between = entries.rows >= neuron.input_rows
     is_right = jnp.all(jnp.where(between, entries.delays >= neuron.dt, ~jnp.isnan(entries.delays)))
     is_right &= jnp.all(state[0] < neuron.V_th) & jnp.isfinite(jnp.sum(run.V + run.I))
     is_right &= ~jnp.any(jnp.isnan(times) & (ids >= 0) & (ids < neuron.input_rows))
-    count = jnp.where(is_right, run.count, -1)
+    count = jnp.where(is_right, run.number, -1)
     good = (count >= 0) & (count <= capacity)
     return (
         jnp.where(good, run.spikes[:, :-1], jnp.nan),
@@ -164,14 +167,16 @@ def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
     def run(*inputs: Any) -> Any:
         *synapses, times, ids, states, constants = inputs
         entries, neuron = Entries.of(*synapses), Neuron.of(constants)
-        return jax.vmap(lambda *sample: _run_one(entries, neuron, *sample, one))(times, ids, states)
+        return jax.vmap(lambda when, who, state: _run_one(entries, neuron, when, who, state, one))(
+            times, ids, states
+        )
 
     return run
 
 
 def _differentiate_one(
-    entries: Entries, neuron: Neuron, times: Any, ids: Any, spikes: Any, out_ids: Any, ends: Any,
-    of_times: Any, of_trace: Any, neurons: int,
+    entries: Entries, neuron: Neuron, neurons: int, times: Any, ids: Any, spikes: Any, out_ids: Any,
+    ends: Any, of_times: Any, of_trace: Any,
 ) -> Any:  # fmt: skip
     """Return the derivatives of one sample in weights and delays of all synapses, in times and states."""
     when, current = spikes
@@ -186,14 +191,14 @@ def _differentiate_one(
         p = jnp.argmin(jnp.where(later, when, jnp.inf))
         found = jnp.isfinite(until)
         left_V, left_I, gain = neuron.factors(jnp.where(found, until - a, 0))
-        V = jnp.where(found, left_V * of_V[p], 0)
-        I = jnp.where(found, left_I * of_I[p] + gain * of_V[p], 0)
+        by_V = jnp.where(found, left_V * of_V[p], 0)
+        by_I = jnp.where(found, left_I * of_I[p] + gain * of_V[p], 0)
         if of_trace.shape[0]:
             seen = (at_ends > a) & (at_ends < until)
             left_V, _, gain = neuron.factors(jnp.where(seen, at_ends - a, 0))
-            V += jnp.sum(jnp.where(seen, left_V * of_trace[:, j], 0))
-            I += jnp.sum(jnp.where(seen, gain * of_trace[:, j], 0))
-        return V, I
+            by_V += jnp.sum(jnp.where(seen, left_V * of_trace[:, j], 0))
+            by_I += jnp.sum(jnp.where(seen, gain * of_trace[:, j], 0))
+        return by_V, by_I
 
     def of_arrivals(row: Any, time: Any, of_V: Any, of_I: Any) -> tuple[Any, Any]:
         """Return the derivatives in weights and times of arrival of a spike."""
@@ -219,7 +224,7 @@ def _differentiate_one(
     rows = jnp.concatenate([ids, jnp.where(valid, neuron.input_rows + out_ids, -1)])
     rows = rows.at[: ids.size].set(jnp.where((ids >= 0) & (ids < neuron.input_rows), ids, -1))
     every = jnp.concatenate([times, when])
-    of_weights, moving = jax.lax.map(lambda x: of_arrivals(*x, of_V, of_I), (rows, every))
+    of_weights, moving = jax.lax.map(lambda x: of_arrivals(x[0], x[1], of_V, of_I), (rows, every))
     begin = jnp.nextafter(jnp.zeros((), when.dtype), jnp.full((), -1, when.dtype))
     state = jax.vmap(lambda j: sensitivities(begin, j, of_V, of_I))(jnp.arange(neurons, dtype=jnp.int32))
     results = of_weights.sum(0), moving.sum(0), moving[: ids.size].sum(1), jnp.stack(state)
@@ -236,9 +241,7 @@ def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
         *synapses, times, ids, constants, spikes, out_ids, ends, of_spikes, of_trace = inputs
         entries, neuron = Entries.of(*synapses), Neuron.of(constants)
 
-        def one(*sample: Any) -> Any:
-            return _differentiate_one(entries, neuron, *sample, neurons)
-
+        one = partial(_differentiate_one, entries, neuron, neurons)
         of_weights, of_delays, of_times, of_states = jax.vmap(one)(
             times, ids, spikes, out_ids, ends, of_spikes[:, 0], of_trace
         )

@@ -16,15 +16,15 @@ class Spikes(NamedTuple):
     """Spikes of a population in a padded list, sorted by time.
 
     Attributes:
-        times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `count` says so.
+        times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `num_spikes` says so.
         ids: (capacity,), int32, the neurons; their number behind the last spike.
-        count: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
+        num_spikes: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
             delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins above V_th.
     """
 
     times: jax.Array
     ids: jax.Array
-    count: jax.Array
+    num_spikes: jax.Array
 
     def first(self, neurons: int) -> jax.Array:
         """Return the time of the first spike of each neuron, (neurons,); inf for one that is silent."""
@@ -95,7 +95,7 @@ def lif(
         backend: run on this one or not at all; "numba_cpu", or "reference", which is slow; default: choose.
 
     Returns:
-        The spikes. More than capacity, or a value that is NaN, make all times NaN: see `Spikes.count`.
+        The spikes. More than capacity, or a value that is NaN, make all times NaN: see `Spikes.num_spikes`.
 
     Raises:
         TypeError: a dtype that is not taken or differs, a constant that is no number.
