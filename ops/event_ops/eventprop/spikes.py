@@ -113,7 +113,7 @@ def lif(
         ...     return eventprop.lif(times, ids, weight[None, None], delay=1.5, **constants).times[0]
         >>> value, slope = jax.value_and_grad(latency)(jnp.float32(8.0))
         >>> print(f"{value:.3f} ms, {slope:.3f} ms per unit of weight")
-        6.989 ms, -0.741 ms per unit of weight
+        7.617 ms, -0.995 ms per unit of weight
 
     Source: Wunderlich and Pehle (2021), Sci. Rep. 11, 12829, EventProp; with delays: Meszaros, Knight and
         Nowotny (2025), arXiv:2501.07331; exact times on a grid: Morrison et al. (2007), Neural Comput. 19,

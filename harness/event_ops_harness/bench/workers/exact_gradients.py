@@ -1,0 +1,124 @@
+"""Train a recurrent layer for a step, as `bench exact_gradients` does; read the peak memory."""
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from event_ops import eventprop
+from event_ops_harness.bench.workers.memory import peak_of, resident
+
+OURS, SCAN = "eventprop", "JAX scan"
+INPUTS, CLASSES, STEPS = 700, 20, 250
+RATE: Final = 0.03  # of inputs that spike in a step
+TAU_M, TAU_SYN, DT = 20.0, 5.0, 1.0
+CALLS: Final = 5  # of which the median is the time
+Loss = Callable[[Any], tuple[jax.Array, jax.Array]]  # of weights: the loss, and the rate of spikes
+
+
+def parameters(neurons: int) -> tuple[jax.Array, ...]:
+    """Return weights of inputs, between neurons and of readouts, with which a few percent spike in a step."""
+    rng = np.random.default_rng(0)
+    shapes = (INPUTS, neurons), (neurons, neurons), (neurons, CLASSES)
+    means, widths = (0.024, -0.02, 0.0), (0.08, 1.6 / neurons**0.5, 0.1)
+    return tuple(
+        jnp.asarray(rng.normal(mean, width, shape), jnp.float32)
+        for mean, width, shape in zip(means, widths, shapes, strict=True)
+    )
+
+
+def inputs(batch: int) -> tuple[jax.Array, jax.Array]:
+    """Return the input spikes of each step, (steps, batch, inputs), and a class for each sample."""
+    rng = np.random.default_rng(1)
+    spikes = rng.random((STEPS, batch, INPUTS), np.float32) < RATE
+    return jnp.asarray(spikes, jnp.float32), jnp.asarray(rng.integers(0, CLASSES, batch))
+
+
+def entropy(V: jax.Array, classes: jax.Array) -> jax.Array:
+    """Return the cross entropy of potentials (batch, steps, classes), averaged over steps."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(V.mean(1)), classes[:, None], axis=1).mean()
+
+
+def exact(neurons: int, batch: int) -> Loss:
+    """Return the loss with spikes at exact times."""
+    spikes, classes = inputs(batch)
+    counted = np.asarray(spikes).swapaxes(0, 1)
+    room = int(counted.sum((1, 2)).max())
+    times, ids = np.full((batch, room), np.inf, np.float32), np.full((batch, room), INPUTS, np.int32)
+    for b, sample in enumerate(counted):
+        steps, who = np.nonzero(sample)
+        times[b, : steps.size], ids[b, : steps.size] = steps + 0.5, who
+    neuron = {"tau_m": TAU_M, "tau_syn": TAU_SYN, "dt": DT, "steps": STEPS}
+    capacity = int(0.08 * neurons * STEPS)
+
+    def one(weights: Any, times: Any, ids: Any) -> tuple[jax.Array, jax.Array]:
+        into, between, out = weights
+        options = {"delay": DT, "recurrent_delay": DT, "capacity": capacity}
+        hidden = eventprop.lif(times, ids, into, between, **options, **neuron)
+        return eventprop.leaky_integrator(
+            hidden.times, hidden.ids, out, delay=DT, **neuron
+        ), hidden.num_spikes
+
+    def loss(weights: Any) -> tuple[jax.Array, jax.Array]:
+        V, counts = jax.vmap(functools.partial(one, weights))(jnp.asarray(times), jnp.asarray(ids))
+        return entropy(V, classes), counts.mean() / (neurons * STEPS)
+
+    return loss
+
+
+@jax.custom_jvp
+def spike(x: jax.Array) -> jax.Array:
+    """Return 1 where x > 0; backwards it is a steep slope."""
+    return (x > 0).astype(x.dtype)
+
+
+@spike.defjvp
+def _surrogate(primals: Any, tangents: Any) -> Any:
+    return spike(primals[0]), tangents[0] / (1 + 10 * jnp.abs(primals[0])) ** 2
+
+
+def scan(neurons: int, batch: int) -> Loss:
+    """Return the loss with spikes in steps: dense products in a scan."""
+    spikes, classes = inputs(batch)
+    of_V, of_I = np.exp(-DT / TAU_M), np.exp(-DT / TAU_SYN)
+    gain = TAU_SYN / (TAU_SYN - TAU_M) * (of_I - of_V)
+
+    def loss(weights: Any) -> tuple[jax.Array, jax.Array]:
+        into, between, out = weights
+
+        def step(carry: Any, arriving: jax.Array) -> Any:
+            V, I, fired, V_out, I_out = carry
+            V, I = V * of_V * (1 - fired) + gain * I, I * of_I + arriving @ into + fired @ between
+            fired = spike(V - 1)
+            V_out, I_out = V_out * of_V + gain * I_out, I_out * of_I + fired @ out
+            return (V, I, fired, V_out, I_out), (V_out, fired.mean())
+
+        quiet, silent = jnp.zeros((batch, neurons)), jnp.zeros((batch, CLASSES))
+        _, (V, rate) = jax.lax.scan(step, (quiet, quiet, quiet, silent, silent), spikes)
+        return entropy(V.swapaxes(0, 1), classes), rate.mean()
+
+    return loss
+
+
+WAYS: Final = {OURS: exact, SCAN: scan}
+
+
+def measure(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the seconds of value and gradient, the peak beyond the bytes before them, and what spiked."""
+    loss = WAYS[request["member"]](request["neurons"], request["batch"])
+    weights = parameters(request["neurons"])
+    step = jax.jit(jax.value_and_grad(loss, has_aux=True)).lower(weights).compile()
+    before = resident()["now"]
+    # The first run: a later one finds memory that the allocator kept, and takes less anew.
+    peak, _, ((value, rate), _) = peak_of(functools.partial(step, weights))
+    seconds = []
+    for _ in range(CALLS):
+        begin = time.perf_counter()
+        jax.block_until_ready(step(weights))
+        seconds.append(time.perf_counter() - begin)
+    return {"seconds": median(seconds), "bytes": peak - before, "loss": float(value), "rate": float(rate)}
