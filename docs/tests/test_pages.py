@@ -41,9 +41,9 @@ def test_a_tutorial_begins_with_a_problem_and_ends_with_exercises(name):
     assert "plt." in text
 
 
-def test_the_seven_tutorials_are_there():
+def test_the_eight_tutorials_are_there():
     assert [Path(name).stem for name in TUTORIALS] == [
-        *("differentiate-your-kernel", "many-backends", "numba-cpu", "numba-cuda"),
+        *("differentiate-your-kernel", "exact-gradients", "many-backends", "numba-cpu", "numba-cuda"),
         *("spiking-network", "training", "warp"),
     ]
 
