@@ -289,3 +289,22 @@ def test_forward_mode_and_second_derivatives_are_refused_by_name():
         jax.jvp(first, (when,), (when,))
     with pytest.raises(NotImplementedError, match="first derivatives in reverse mode"):
         jax.grad(lambda when: jax.grad(first)(when).sum())(when)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dt", [0.5, 0.7])
+def test_an_arrival_at_the_beginning_acts(dt, backend):
+    times, ids, weights = jnp.zeros(1), jnp.zeros(1, jnp.int32), jnp.ones((1, 1))
+    options = {**TIMES, "dt": dt, "steps": 2, "backend": backend}
+    V = eventprop.leaky_integrator(times, ids, weights, delay=0.0, **options)[:, 0]
+    t = dt * np.arange(1, 3)
+    np.testing.assert_allclose(V, (np.exp(-t / 20) - np.exp(-t / 5)) / 3, rtol=1e-5)
+    run(times, ids, weights, weights, 0.0, jnp.full(1, dt), **options, capacity=2)  # not shorter than dt
+
+
+def test_a_broken_structure_stays_inside_the_arrays():
+    ends = jnp.array([-7, 3, 1, 90], jnp.int32)
+    A = CSR(jnp.ones(4), jnp.array([0, -1, 5, 1], jnp.int32), ends, shape=(3, 2), validate=False)
+    times, ids = jnp.array([1.0, 2.0, 3.0]), jnp.arange(3)
+    spikes = run(times, ids, A, None, 1.0, None)
+    assert int(spikes.num_spikes) == 0

@@ -12,7 +12,7 @@ from event_ops.kernels.numba_cpu.jit import njit
 
 
 class Sample(NamedTuple):
-    """Hold the spikes of one sample: given ones, and those of neurons, whose rows follow the input rows."""
+    """Hold the spikes of one sample: of inputs, and of neurons, whose rows follow the input rows."""
 
     times: Any
     ids: Any

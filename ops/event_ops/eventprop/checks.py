@@ -1,4 +1,4 @@
-"""Checks of what `lif` and `leaky_integrator` are given, and the arrays that their operators take."""
+"""Check arguments of `lif` and `leaky_integrator`, and make the arrays that their operators take."""
 
 import math
 import operator
@@ -56,7 +56,7 @@ class Synapses(NamedTuple):
                     f"weights has shape {(rows, neurons)}"
                 )
             check_same_dtype("recurrent", data, "weights", first)
-            if is_known(delays) and not bool(np.all(np.asarray(delays) >= dt)):
+            if is_known(delays) and not bool(np.all(np.asarray(delays) >= np.asarray(dt, delays.dtype))):
                 raise ValueError(
                     f"recurrent_delay is or contains {np.asarray(delays).min()}; expected values >= dt = "
                     f"{dt}: spikes of a step arrive in a later one; take a smaller dt, or jnp.maximum of both"

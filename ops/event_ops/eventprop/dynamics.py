@@ -32,7 +32,7 @@ def neuron_of(parameters: Any) -> Neuron:
 
 @njit(_nrt=False)
 def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
-    """Return what is left of V - E_L and of I after a time x, and how much of I has gone into V."""
+    """Return the factors by which V - E_L and I decay in a time x, and the one by which I moves V."""
     rate = 1 / neuron.tau_m - 1 / neuron.tau_syn
     of_V = math.exp(-x / neuron.tau_m)
     # Not a difference of exponentials over one of time constants, which may be equal.

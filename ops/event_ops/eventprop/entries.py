@@ -58,7 +58,8 @@ def sorted_rows(weights: Any, delays: Any, indices: Any, indptr: Any) -> tuple[A
     rows = indptr.size - 1
     order, first = np.empty(delays.size, np.int64), np.full(rows, np.inf)
     for i in range(rows):
-        begin, end = indptr[i], indptr[i + 1]
+        # A broken indptr stays inside the arrays.
+        begin, end = max(0, indptr[i]), min(indptr[i + 1], delays.size)
         if end > begin:
             order[begin:end] = np.argsort(delays[begin:end]) + begin
             first[i] = delays[order[begin]]
@@ -79,7 +80,7 @@ def joined(
     spike = chains.first[step]
     while spike >= 0:
         row, _ = source(sample, spike)
-        under_way.spikes[count], under_way.end[count] = spike, entries.indptr[row]
+        under_way.spikes[count], under_way.end[count] = spike, max(0, entries.indptr[row])
         count += 1
         spike = chains.following[spike]
     return count
@@ -94,7 +95,7 @@ def passed(
     for c in range(count):
         row, time = source(sample, under_way.spikes[c])
         begin = place = under_way.end[c]
-        end = entries.indptr[row + 1]
+        end = min(entries.indptr[row + 1], entries.order.size)
         while place < end and time + float(entries.delays[entries.order[place]]) < until:
             place += 1
         # Those that end here stay for this step, and go at the next one.
@@ -146,7 +147,7 @@ class Kept(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """Hold the spikes under way in all steps, those of step k from `starts[k]` to `starts[k + 1]`."""
+    """Hold the spikes under way in all steps: step k has them from `starts[k]` to `starts[k + 1]`."""
 
     spikes: Any
     begin: Any

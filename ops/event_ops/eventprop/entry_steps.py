@@ -111,7 +111,7 @@ def back(
     entries: Entries, passages: Passages, chains: Chains, sample: Sample, k: int, record: Record,
     cotangents: Any, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back through step k: at each neuron arrivals behind a spike, the spike, and those before it."""
+    """Go back through step k: at each neuron arrivals behind a spike, the spike, and arrivals before it."""
     low, high = passages.starts[k], passages.starts[k + 1]
     under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
     table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)

@@ -12,7 +12,7 @@ from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 
 
 class Step(NamedTuple):
-    """Hold, per neuron, what arrives in a step as it is at its end; `fall` bounds what inhibition takes."""
+    """Hold, per neuron, the arrivals of a step at its end; `fall` bounds how far inhibition lowers V."""
 
     to_V: Any
     to_I: Any

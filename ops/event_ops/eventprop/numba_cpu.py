@@ -37,7 +37,7 @@ def is_runnable(delays: Any, first: Any, parameters: Any, input_rows: int) -> bo
 
 
 def make_run_one(simulate: Any) -> Any:
-    """Return the function that runs one sample and keeps what cannot be right apart."""
+    """Return the function that runs one sample, and makes NaN of one that cannot be run."""
 
     @njit
     def run_one(

@@ -14,7 +14,7 @@ _HALVINGS: Final = 80  # of a bracket, which is then as small as doubles are
 
 
 class Neuron(NamedTuple):
-    """Hold the constants of all neurons, and how many rows are those of inputs."""
+    """Hold the constants of all neurons, and the number of rows of inputs."""
 
     tau_m: jax.Array
     tau_syn: jax.Array
@@ -70,6 +70,11 @@ class Entries(NamedTuple):
         return jnp.where((rows[:, None] == self.rows[None]) & (when >= 0), when, jnp.inf)
 
 
+def _before_zero(dtype: Any) -> jax.Array:
+    """Return a time before 0: one of the numbers that processors do not round to 0."""
+    return -jnp.asarray(jnp.finfo(dtype).tiny, dtype)
+
+
 def _bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     """Return where f, which is <= 0 at `low` and > 0 at `high`, changes its sign."""
 
@@ -115,7 +120,7 @@ def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any,
     room = jnp.stack([jnp.full(capacity + 1, jnp.inf, times.dtype), jnp.zeros(capacity + 1, times.dtype)])
     zero = jnp.zeros((), jnp.int32)
     begin = Run(
-        jnp.nextafter(jnp.zeros((), times.dtype), jnp.full((), -1, times.dtype)), zero, state[0], state[1],
+        _before_zero(times.dtype), zero, state[0], state[1],
         zero, room, jnp.full(capacity + 1, neurons, jnp.int32), jnp.zeros(steps + 1, jnp.int32),
         jnp.zeros((steps, neurons), trace.dtype),
     )  # fmt: skip
@@ -225,7 +230,7 @@ def _differentiate_one(
     rows = rows.at[: ids.size].set(jnp.where((ids >= 0) & (ids < neuron.input_rows), ids, -1))
     every = jnp.concatenate([times, when])
     of_weights, moving = jax.lax.map(lambda x: of_arrivals(x[0], x[1], of_V, of_I), (rows, every))
-    begin = jnp.nextafter(jnp.zeros((), when.dtype), jnp.full((), -1, when.dtype))
+    begin = _before_zero(when.dtype)
     state = jax.vmap(lambda j: sensitivities(begin, j, of_V, of_I))(jnp.arange(neurons, dtype=jnp.int32))
     results = of_weights.sum(0), moving.sum(0), moving[: ids.size].sum(1), jnp.stack(state)
     good = (count >= 0) & (count <= capacity)

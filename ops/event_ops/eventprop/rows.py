@@ -64,7 +64,7 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
 
 @njit(_nrt=False)
 def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
-    """Fill in the factors of all times, of which those since the beginning are computed."""
+    """Fill in the factors of all times, from factors since the beginning of the step."""
     whole_V, whole_I, whole_gain = factors(neuron.dt, neuron)
     before_V, before_I, before_gain = 1.0, 1.0, 0.0
     for q in range(count + 1):

@@ -141,7 +141,7 @@ def leaky_integrator(
     I_syn: ArrayLike | None = None,
     backend: str | None = None,
 ) -> jax.Array:
-    """`V[k]` at `(k + 1) * dt` of neurons that are as those of `lif`, and never spike: readouts.
+    """`V[k]` at `(k + 1) * dt` of readouts: neurons as in `lif` that never spike.
 
     Exact and differentiable in weights, delays, times, V_m and I_syn, as `lif`, whose arguments these are.
 
