@@ -9,10 +9,19 @@ import pytest
 from small_networks import LIF, START, assert_same
 
 from event_ops import CSR, lif_step
-from event_ops.network import Network, Population, Projection, Record, TimedInput
+from event_ops.network import (
+    Network,
+    Plasticity,
+    Population,
+    Projection,
+    Record,
+    SpikeInput,
+    TimedInput,
+)
 from event_ops.surrogate import triangular
 
 N, OUT, STEPS = 12, 3, 30
+SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
 
 
 def dense(rows, columns, scale, seed=0):
@@ -52,7 +61,7 @@ def test_values_are_those_of_the_run_without_a_surrogate():
     plain, smooth = small(W, R), small(W, R, surrogate=triangular(width=5.0))
     expected = plain.run(start(plain), STEPS, inputs={"drive": drive()})
     assert expected[1].num_spikes > 20
-    for backend in ("reference",):
+    for backend in ("reference", "numba_cpu"):
         found = smooth.run(start(smooth), STEPS, inputs={"drive": drive()}, backend=backend)
         assert_same(found, expected)
     counts = np.zeros((STEPS, N), np.float32)
@@ -98,3 +107,42 @@ def test_the_gradient_of_the_scan_is_that_of_a_loop_by_hand():
     for x, y in zip(found, expected, strict=True):
         assert jnp.abs(y).max() > 0
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4 * float(jnp.abs(y).max()))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"projections": [Projection(SQUARE.compact(rtol=0.1), "jump", delay=1)]}, "a CompactCSR"),
+        ({"inputs": [SpikeInput("jump", [0, 1], [0, 2], weight=20.0)]}, "an input other than a TimedInput"),
+        (
+            {"projections": [Projection(SQUARE, "jump", delay=1, plasticity=Plasticity(lambda w: w))]},
+            "a projection has plasticity",
+        ),
+    ],
+)
+def test_what_has_no_native_gradient_says_why_and_has_that_of_the_scan(changed, reason):
+    population = Population(3, lif_step, surrogate=triangular(width=9.0), I_syn=0.0, **LIF)
+    parts = {"projections": [], "inputs": []} | changed
+
+    def rates(V_m, backend=None):
+        network = Network(population, **parts, record=Record(states={"spikes": [0, 1, 2]}, every=5))
+        state = network.state({"V_m": V_m, "refractory": 0.0})
+        assert reason in network.explain(state)
+        return network.run(state, 5, backend=backend)[1].states["spikes"].sum()
+
+    V_m = jnp.asarray([-49.0, -51.0, -60.0])
+    with pytest.warns(UserWarning, match=reason):
+        slope = jax.grad(rates)(V_m)
+    assert slope[0] > 0
+    np.testing.assert_array_equal(slope, jax.grad(rates)(V_m, "reference"))
+
+
+def test_without_a_surrogate_no_derivative_passes_the_spikes():
+    def end(V_m):
+        network = small(dense(N, N, 2.0), dense(N, OUT, 2.0))
+        state = network.state({"z": START | {"V_m": V_m}, "out": {"V_m": -65.0, "refractory": 0.0}})
+        return network.run(state, STEPS, inputs={"drive": drive()})[0].neurons["out"]["V_m"].sum()
+
+    network = small(dense(N, N, 2.0), dense(N, OUT, 2.0))
+    assert network.explain(start(network)) == "one native call"
+    assert (jax.grad(end)(jnp.full(N, -60.0)) == 0).all()

@@ -30,7 +30,8 @@ _DELIVER: Final = {1: "deliver_dense", 3: "deliver_entries", 4: "deliver_words"}
 _LOOPS: Final = (
     clear, done, draw, hoist, loops.Sent, loops.add_train, loops.add_values, loops.bounds_of,
     loops.count_spikes, loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of,
-    loops.record_state, loops.write_history, new_phases, num_threads, prange, stored_spikes, take, *learning_source.LOOPS,
+    loops.record_state, loops.write_history, new_phases, num_threads, prange, stored_spikes, take,
+    *learning_source.LOOPS,
 )  # fmt: skip
 _OUTSIDE: Final = {
     **{x.__name__: x for x in _LOOPS},

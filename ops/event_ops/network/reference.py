@@ -200,7 +200,7 @@ def run(network: Any, state: State, values: Mapping[str, jax.Array], steps: int)
         name: jax.vmap(pack_events)(x.astype(bool)) if name in numbers else x
         for name, x in end.history.items()
     }
-    listed = jnp.arange(record.spikes) < end.log.found
+    listed = jnp.arange(record.spikes, dtype=np.int32) < end.log.found
     times = jnp.where(listed, end.log.times[: record.spikes], -1)
     ids = jnp.where(listed, end.log.ids[: record.spikes], layout.total)
     recorded = times, ids, end.log.found, layout.nested(traces)

@@ -1,7 +1,7 @@
 """The network that learns words: ``python -m event_ops_harness.networks trained``.
 
 It trains, and prints its accuracy; with ``--compare`` it measures value and gradient of one batch instead, of
-each way in turn, in a process of its own: samples in a second, and memory beyond that of the compiled program.
+each way in turn, in a process of its own: samples in a second, and memory beyond that of the program.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The adjoint of a step of neurons: a function of one neuron, as the step is, traced and emitted as that is."""
+"""The adjoint of a step of neurons: a function of one neuron, as the step is, traced and emitted as it is."""
 
 from collections.abc import Sequence
 from functools import lru_cache, partial

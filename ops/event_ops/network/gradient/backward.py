@@ -8,7 +8,7 @@ from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network.gradient.adjoint import adjoint_of, has_surrogate, reach_of
 from event_ops.network.gradient.forward import OUTSIDE, on_threads
 from event_ops.network.gradient.lines import Backwards, Wanted, float_places, float_traces
-from event_ops.network.gradient.source import step_lines
+from event_ops.network.gradient.source import segment_lines, step_lines
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
@@ -23,6 +23,7 @@ for low in range(share * BLOCK, begin.size, shares * BLOCK):
     {block}
     for start in range((count - 1) // segment * segment, -1, -segment):
         stop = min(start + segment, count)
+        {arrive}
         for c in range(block):
             b = low + c
             {restore}
@@ -39,10 +40,10 @@ for low in range(share * BLOCK, begin.size, shares * BLOCK):
             for c in range(block):
                 b = low + c
                 {adjoint}
-                {weights}
+        {weights}
+    {before}
     for c in range(block):
         b = low + c
-        {before}
         {end}"""
 BLOCK: Final = 16
 
@@ -57,7 +58,7 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
     """Return the kernel of a plan, of arrays with these names, then a derivative for each that is wanted."""
     back, outside = Backwards(plan, wanted), dict(OUTSIDE)
     taken = [*names, *(f"d_{name}" for name, _ in wanted.names)]
-    live = sorted(back.live)
+    live, places = sorted(back.live), range(len(plan.populations))
     for p in live:
         neuron, active = plan.populations[p].neuron, back.active(p)
         outside[f"step{p}"] = step_range(neuron)
@@ -75,14 +76,15 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
             *(line for p in live for line in back.of_block(p)),
             *(f"d_{name}[low:high] = 0" for name, is_each in wanted.names if is_each),
         ],
+        arrive=segment_lines(plan, live),
         restore=[f"work{p}_{k}[:] = kept{p}_{k}[b, start // segment]" for p, k in back.states],
         keep=[f"old{p}_{k}[c, t] = work{p}_{k}" for p, k in back.states],
-        step=step_lines(plan, live, lambda p, k: f"work{p}_{k}", lambda k: f"sums{k}[c, t]", packs=False),
+        step=step_lines(plan, live, lambda p, k: f"work{p}_{k}", lambda k: f"sums{k}[c, t]", is_first=False),
         reach=[*back.recorded(), *back.arrived(), *(x for p in live for x in back.reached(p))],
         spikes=back.to_spikes(),
         adjoint=[line for p in live for line in back.adjoint(p)],
-        weights=back.to_weights(),
-        before=back.before(),
+        weights=[line for p in places for line in back.to_weights(p, "start", "stop - start")],
+        before=[line for p in places for line in back.to_weights(p, f"-lead{p}", f"lead{p}")],
         end=[
             f"d_init{p}_{k}[b] = back{p}_{k}[c]"
             for p, k in float_places(plan)

@@ -82,7 +82,7 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
             *(f"read_history(history{p}[b], begin[b], bits{p}[b], lead{p})" for p in places),
         ],
         keep=[f"kept{p}_{k}[b, s // segment] = state{p}_{k}[b]" for p, k in states],
-        step=step_lines(plan, places, lambda p, k: f"state{p}_{k}[b]", lambda k: f"sums{k}", packs=True),
+        step=step_lines(plan, places, lambda p, k: f"state{p}_{k}[b]", lambda k: f"sums{k}", is_first=True),
         log=[
             f"found = list_step(bits{p}[b, lead{p} + s], size{p}, first[{p}], now, found, times[b], ids[b], "
             f"listed{p})"

@@ -111,7 +111,7 @@ class Backwards:
             if sums.population != p:
                 continue
             ages = [f"ages{q}.max() + 1" for q, _, _ in sums.projections]
-            rows = f"max({', '.join(['1', *ages])})" if ages else "1"
+            rows = f"segment + max({', '.join(['0', *ages])})" if ages else "1"
             lines.append(f"ring{k} = np.empty((block, {rows}, size{p}), kept{p}_0.dtype)")
             if not self.plan.is_state(sums):
                 lines.append(f"sums{k} = np.empty((block, segment, size{p}), kept{p}_0.dtype)")
@@ -187,20 +187,23 @@ class Backwards:
             if {source, sums.population} <= self.live and self._is_smooth(source)
         ]
 
-    def to_weights(self, of: int | None = None) -> list[str]:
-        """Return the lines that add to derivatives in weights for the spikes of a step; `of`: one source."""
-        return [
-            f"{KIND[count]}_to_weights({matrix(q, count)}, ages{q}, bits{source}[b], s, ring{k}[c], count, "
-            f"listed{source}, size{source}, {self.wanted.place(f'matrix{q}_0')})"
+    def to_weights(self, p: int, first: str, span: str) -> list[str]:
+        """Return the lines that add to derivatives in weights for the spikes of some steps of a population"""
+        is_own = dict(self.wanted.names)
+        found = [
+            (k, q, count, is_own[f"matrix{q}_0"])
             for k, sums in enumerate(self.plan.sums)
             for q, source, count in sums.projections
-            if self.wanted.place(f"matrix{q}_0") and of in (None, source)
+            if source == p and f"matrix{q}_0" in is_own
         ]
-
-    def before(self) -> list[str]:
-        """Return the lines for the spikes before the run, which arrive in it."""
-        lines: list[str] = []
-        for p in range(len(self.plan.populations)):
-            found = self.to_weights(p)
-            lines += [f"for s in range(-lead{p}, 0):", *(f"    {x}" for x in found)] if found else []
-        return lines
+        if not found:
+            return []
+        row = f"lead{p} + {first}"
+        return [
+            f"starts, places = by_neuron(bits{p}, low, block, {row}, {span}, listed{p}, size{p})",
+            *(
+                f"{KIND[count]}_to_weights({matrix(q, count)}, ages{q}, starts, places, {first}, {span}, "
+                f"ring{k}, count, d_matrix{q}_0, {'low, 1' if own else 'share, 0'})"
+                for k, q, count, own in found
+            ),
+        ]

@@ -88,11 +88,89 @@ def row_of(i: Any, age: Any, each: Any) -> Any:
     return np.uintp(i) if each == 1 else np.uintp(i * each + age)
 
 
+@njit
+def by_neuron(bits: Any, low: Any, block: Any, first: Any, span: Any, listed: Any, size: Any) -> Any:
+    """Return the spikes of `span` rows of a block by neuron: where each begins, and sample * span + row."""
+    starts = np.zeros(size + 2, np.int64)
+    for c in range(block):
+        for t in range(span):
+            for position in range(set_bits_into(bits[low + c, first + t], size, listed)):
+                starts[listed[position] + 2] += 1
+    for i in range(size):
+        starts[i + 2] += starts[i + 1]
+    places = np.empty(starts[size + 1], np.int64)
+    for c in range(block):
+        for t in range(span):
+            for position in range(set_bits_into(bits[low + c, first + t], size, listed)):
+                i = listed[position] + 1
+                places[starts[i]] = c * span + t
+                starts[i] += 1
+    return starts, places
+
+
+@njit(**INLINED)
+def dense_row(matrix: Any, row: Any, y: Any) -> None:
+    """Add a row of weights to y."""
+    weights = matrix[0][row]
+    for j in range(np.uintp(y.size)):
+        y[j] += weights[j]
+
+
+@njit(**INLINED)
+def entries_row(matrix: Any, row: Any, y: Any) -> None:
+    """Add a row of entries to y."""
+    data, indices, ends = matrix
+    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
+        j = np.uintp(indices[k])
+        if j < np.uintp(y.size):
+            y[j] += data[k]
+
+
+def make_arrive(add_row: Any, deliver: Any) -> Any:
+    """Return the function that adds what arrives in the steps of a segment of a block; spikes are known.
+
+    It goes neuron by neuron, so that a row of weights is read from memory once for all that it is added to;
+    each sum has the order that it has step by step.
+    """
+
+    @njit
+    def arrive(
+        matrix: Any,
+        ages: Any,
+        bits: Any,
+        row: Any,
+        low: Any,
+        begin: Any,
+        span: Any,
+        listed: Any,
+        size: Any,
+        sums: Any,
+    ) -> None:
+        if ages.size > 1:
+            for c in range(sums.shape[0]):
+                for t in range(span):
+                    now = begin[low + c] + t
+                    deliver(matrix, ages, bits[low + c], row + t, now, listed, size, sums[c, t])
+        elif ages[0] >= 0:
+            starts, places = by_neuron(bits, low, sums.shape[0], row - ages[0], span, listed, size)
+            for i in range(size):
+                for position in range(starts[i], starts[i + 1]):
+                    c, t = places[position] // span, places[position] % span
+                    add_row(matrix, np.uintp(i), sums[c, t])
+
+    return arrive
+
+
+arrive_dense = make_arrive(dense_row, deliver_dense)
+arrive_entries = make_arrive(entries_row, deliver_entries)
+
+
 @njit(fastmath=REORDER, **INLINED)
 def add_dense_row(matrix: Any, row: Any, arrived: Any, d_weights: Any) -> None:
     """Add the cotangents of what arrived to those of the weights of a row."""
+    of_row = d_weights[row]
     for j in range(np.uintp(arrived.size)):
-        d_weights[row, j] += arrived[j]
+        of_row[j] += arrived[j]
 
 
 @njit(fastmath=REORDER, **INLINED)
@@ -151,28 +229,35 @@ def entries_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 def make_to_weights(add_row: Any) -> Any:
-    """Return the function that adds to the cotangents of weights for the spikes of step s of a sample."""
+    """Return the function that adds to the cotangents of weights for the spikes of some steps of a block.
+
+    starts, places: of `by_neuron`, from step `first` on; base: the array that cotangents are added to, or
+    that of the first sample where each has its own.
+    """
 
     @njit(_nrt=False)
     def to_weights(
         matrix: Any,
         ages: Any,
-        bits: Any,
-        step: Any,
+        starts: Any,
+        places: Any,
+        first: Any,
+        span: Any,
         ring: Any,
         steps: Any,
-        listed: Any,
-        size: Any,
         d_weights: Any,
+        base: Any,
+        own: Any,
     ) -> None:
-        lead, each = bits.shape[0] - steps, np.int64(ages.size)
-        count = set_bits_into(bits[lead + step], size, listed)
-        for k in range(each if count else 0):
-            age = np.int64(ages[k])
-            if age >= 0 and 0 <= step + age < steps:
-                arrived = ring[(step + age) % ring.shape[0]]
-                for position in range(count):
-                    add_row(matrix, row_of(listed[position], age, each), arrived, d_weights)
+        each = np.int64(ages.size)
+        for i in range(starts.size - 2):
+            for k in range(each if starts[i + 1] > starts[i] else 0):
+                age = np.int64(ages[k])
+                row = row_of(i, max(age, 0), each)
+                for position in range(starts[i], starts[i + 1] if age >= 0 else starts[i]):
+                    c, s = places[position] // span, first + places[position] % span + age
+                    if 0 <= s < steps:
+                        add_row(matrix, row, ring[c, s % ring.shape[1]], d_weights[base + c * own])
 
     return to_weights
 
