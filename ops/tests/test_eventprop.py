@@ -124,6 +124,38 @@ def test_derivatives_are_differences_of_losses(tau_m, tau_syn, of_weights):
                 np.testing.assert_allclose(found, difference, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("delay", [0.5, 3.0, [0.5], [[0.5, 3.0]]])
+def test_a_spike_before_the_run_arrives_in_it_where_its_delay_is_long_enough(delay, backend):
+    weights, options = jnp.full((1, 2), 12.0), {"delay": jnp.asarray(delay, jnp.float32), "backend": backend}
+
+    def potentials(time, **options):
+        readout = {**TIMES, "dt": 1.0, "steps": 6}
+        return eventprop.leaky_integrator(time[None], jnp.array([0]), weights, **readout, **options)
+
+    late = jnp.broadcast_to(jnp.asarray(delay, jnp.float32).reshape(-1), 2) > 1
+    found = potentials(jnp.float32(-1), **options)
+    np.testing.assert_array_equal(found[-1] > 0, late)
+    slopes = jax.jacrev(lambda time: potentials(time, **options))(jnp.float32(-1))
+    np.testing.assert_array_equal(slopes[-1] != 0, late)
+
+
+def test_an_id_out_of_range_of_int32_is_padding():
+    with jax.enable_x64(True):
+        for ids in ([2**32, -(2**32)], np.array([2**32, 2**64 - 2**32], np.uint64)):
+            spikes = eventprop.lif(
+                jnp.zeros(2),
+                jnp.asarray(ids),
+                jnp.full((1, 2), 12.0),
+                delay=1.0,
+                **TIMES,
+                dt=1.0,
+                steps=9,
+                capacity=9,
+            )
+            assert int(spikes.count) == 0
+
+
 @pytest.mark.parametrize("of_weights", [False, True])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 2e-3)])
 def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):

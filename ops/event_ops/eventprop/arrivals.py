@@ -45,12 +45,15 @@ def source(sample: Sample, spike: int) -> tuple[Any, float]:
 
 @njit(_nrt=False)
 def enlist(chains: Chains, sample: Sample, spike: int, delays: Any, earliest: int, dt: float) -> None:
-    """Put a spike into the list of the step of its arrival, which is not before `earliest`."""
+    """Put a spike into the list of the step of its first arrival, which is not before `earliest`.
+
+    One that arrives before 0 is in the first list, since it may arrive elsewhere later.
+    """
     row, time = source(sample, spike)
     arrival = time + float(delays[row])
-    if 0 <= arrival < chains.first.size * dt:
+    if arrival < chains.first.size * dt:
         # Rounding may put an arrival one dt after its spike into the step of the spike.
-        step = max(int(arrival / dt), earliest)
+        step = max(int(max(arrival, 0.0) / dt), earliest)
         if step < chains.first.size:
             chains.following[spike] = chains.first[step]
             chains.first[step] = spike

@@ -120,7 +120,9 @@ def input_spikes(times: Any, ids: Any, like: jax.Array) -> tuple[jax.Array, jax.
     check_same_dtype("times", when, "weights", like)
     check_dtype("ids", who, INDICES)
     check_shape("ids", who, when.shape, why="one for each of times")
-    return when, who.astype(jnp.int32)
+    # Of more bits than int32 has, ids out of range would come round to inputs.
+    low = 0 if who.dtype.kind == "u" else -1
+    return when, jnp.clip(who, low, np.iinfo(np.int32).max).astype(jnp.int32)
 
 
 def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:

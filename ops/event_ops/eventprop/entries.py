@@ -79,8 +79,12 @@ def joined(
     """Add the spikes whose first arrival is in a step; return how many are under way."""
     spike = chains.first[step]
     while spike >= 0:
-        row, _ = source(sample, spike)
-        under_way.spikes[count], under_way.end[count] = spike, max(0, entries.indptr[row])
+        row, time = source(sample, spike)
+        place, end = max(0, entries.indptr[row]), min(entries.indptr[row + 1], entries.order.size)
+        # What arrives before the run does nothing.
+        while place < end and time + float(entries.delays[entries.order[place]]) < 0:
+            place += 1
+        under_way.spikes[count], under_way.end[count] = spike, place
         count += 1
         spike = chains.following[spike]
     return count

@@ -49,15 +49,17 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
     spike = chains.first[step]
     while spike >= 0:
         row, time = source(sample, spike)
-        offset = min(max(time + float(delays[row]) - begin, 0.0), dt)
+        arrival, now, spike = time + float(delays[row]), spike, chains.following[spike]
+        if arrival < 0:
+            continue
+        offset = min(max(arrival - begin, 0.0), dt)
         place = count
         while place > 0 and found.offsets[place - 1] > offset:
             found.spikes[place], found.rows[place] = found.spikes[place - 1], found.rows[place - 1]
             found.offsets[place] = found.offsets[place - 1]
             place -= 1
-        found.spikes[place], found.rows[place], found.offsets[place] = spike, row, offset
+        found.spikes[place], found.rows[place], found.offsets[place] = now, row, offset
         count += 1
-        spike = chains.following[spike]
     _fill_factors(found, count, neuron)
     return count
 
