@@ -105,7 +105,7 @@ def _turned(of: Pass, structure: tuple[Any, ...]) -> tuple[Pass, tuple[Any, ...]
 
 
 def along_columns(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `build` for all passes, from one for those without results at columns.
+    """Return `build` for all passes, from one that takes no results at columns.
 
     Columns are rows of the transpose, which a pass of its own visits.
     """
