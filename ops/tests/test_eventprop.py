@@ -153,7 +153,7 @@ def test_an_id_out_of_range_of_int32_is_padding():
                 steps=9,
                 capacity=9,
             )
-            assert int(spikes.count) == 0
+            assert int(spikes.num_spikes) == 0
 
 
 @pytest.mark.parametrize("of_weights", [False, True])
