@@ -78,13 +78,13 @@ def pytest_collection_finish() -> None:
 
 
 RESIDENT = Path("/proc/self/statm")  # which Linux has; the second number counts pages
-GROWTH = 2**28 // mmap.PAGESIZE
+GROWTH = 2**27 // mmap.PAGESIZE
 LIBC = ctypes.CDLL(None)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Give memory back whenever it has grown by 256 MB: compiled programs, and what compilers have freed.
+    """Give memory back whenever it has grown by 128 MB: compiled programs, and what compilers have freed.
 
     The collector sees no sizes: what a test has caught is a cycle with its frames, and so with their arrays.
     """
