@@ -30,9 +30,7 @@ def move(V_m, I_syn, *, jump, drive):
     return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive), on_grid(I_syn * 0.5)
 
 
-model = neuron_step(
-    move, threshold=lambda V_m, I_syn: V_m - 4, reset=lambda V_m, I_syn: (V_m * 0, I_syn)
-)
+model = neuron_step(move, threshold=lambda V_m, I_syn: V_m - 4, reset=lambda V_m, I_syn: (V_m * 0, I_syn))
 
 
 def weaker(w, *, x_post, A_minus):

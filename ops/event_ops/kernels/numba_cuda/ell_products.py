@@ -43,7 +43,9 @@ def ell_event_matvec(*, outs: Any, shape: tuple[int, int], transpose: bool, **_:
         deliver(data, indices.ravel(), np.int64(indices.shape[1]), shape[0], events, y, stream, ell_row)
 
     product = numba_cuda_callable(scatter if transpose else gather, outs)
-    return lambda data, indices, events: product(stored_weights(data.reshape(-1), outs.dtype), indices, events)
+    return lambda data, indices, events: product(
+        stored_weights(data.reshape(-1), outs.dtype), indices, events
+    )
 
 
 def gather_rows(data: Any, indices: Any, x: Any, y: Any, stream: Any, term: Any) -> None:

@@ -86,8 +86,10 @@ def functions(plan: Plan) -> dict[str, Any]:
 
 
 def learn_lines(plan: Plan, axis: int, *, post_first: bool) -> list[str]:
-    """Return the lines of on_pre, which also deliver the weights, or of on_post, of projections in this order."""
-    chosen = [part for part in plan.learning if part.post_first == post_first and (axis == 0 or part.rules[1])]
+    """Return the lines of on_pre, which deliver the weights, too, or of on_post."""
+    chosen = [
+        part for part in plan.learning if part.post_first == post_first and (axis == 0 or part.rules[1])
+    ]
     return [line for part in chosen for line in _visit(plan, part, axis)]
 
 
@@ -99,8 +101,9 @@ def raise_lines(plan: Plan, p: int) -> list[str]:
         for side, own, lag in (("pre", part.source, f"ages{q}[0]"), ("post", part.target, f"back{q}[0]")):
             if own != p or not part.traces[side == "post"]:
                 continue
+            one = f"weights{q}.dtype.type(bit)"
             raised = [
-                f"{x}[np.uint64(1) - current, i] = {x}[current, i] * decays_{side}{q}[{k}] + weights{q}.dtype.type(bit)"
+                f"{x}[np.uint64(1) - current, i] = {x}[current, i] * decays_{side}{q}[{k}] + {one}"
                 for k, x in enumerate(_traces(part, side))
             ]
             lines += _named(_RAISE, {"WORDS": f"kept{p}", "BEHIND": behind, "LAG": lag}, raised=raised)
@@ -108,7 +111,7 @@ def raise_lines(plan: Plan, p: int) -> list[str]:
 
 
 def _rule(part: Learning, axis: int, rule: Traced) -> Any:
-    """Return the device function of a rule: of a synapse, both neurons, the row of the traces, and the bit."""
+    """Return the device function of a rule: of a synapse, both neurons, a row of the traces, and a bit."""
     q, sides = part.projection, (SPIKING, OTHER) if axis == 0 else (OTHER, SPIKING)
     place = {SPIKING: "spiking", OTHER: "other", SYNAPSE: "k", ALL: "0"}
     reads = [f"weights{q}[k]"]
@@ -136,7 +139,11 @@ def _visit(plan: Plan, part: Learning, axis: int) -> list[str]:
         called = f"learn{q}_0(np.uint64(entry), np.uint64(spiking), np.uint64(other), current, 0, {given})"
         change = filled(_ARRIVING, learn=[called] if part.rules[0] else ["pass"])
         names |= {"OTHERS": f"matrix{q}_1", "INDPTR": f"matrix{q}_2", "LAG": f"ages{q}[0]"}
-        names |= {"ROWS": f"size{part.source}", "COLUMNS": f"size{part.target}", "WORDS": f"kept{part.source}"}
+        names |= {
+            "ROWS": f"size{part.source}",
+            "COLUMNS": f"size{part.target}",
+            "WORDS": f"kept{part.source}",
+        }
     else:
         change = _RETURNING.replace("{given}", given).splitlines()
         names |= {"OTHERS": f"columns{q}_0", "INDPTR": f"columns{q}_1", "LAG": f"back{q}[0]"}
@@ -146,7 +153,7 @@ def _visit(plan: Plan, part: Learning, axis: int) -> list[str]:
 
 
 def _behind(plan: Plan, part: Learning) -> int:
-    """Return by how many steps a projection acts later than the step of a turn: 1 where it adds to a state."""
+    """Return how many steps after its own a turn lets a projection act: 1 where it adds to a state."""
     return int(plan.is_state(plan.sums[_sums(plan, part)]))
 
 
