@@ -5,20 +5,32 @@ from typing import Any, Final
 
 from event_ops.codegen.emit import defined, filled
 from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.network.gradient import transposes
 from event_ops.network.gradient.adjoint import adjoint_of, has_surrogate, reach_of
 from event_ops.network.gradient.forward import OUTSIDE, on_threads
 from event_ops.network.gradient.lines import Backwards, Wanted, float_places, float_traces
-from event_ops.network.gradient.source import segment_lines, step_lines
+from event_ops.network.gradient.source import KIND, segment_lines, step_lines
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
+_TRANSPOSES: Final = {
+    "add_at": transposes.add_at,
+    "add_to": transposes.add_to,
+    "by_neuron": transposes.by_neuron,
+    **{
+        name: getattr(transposes, name)
+        for kind in KIND.values()
+        for name in (f"arrive_{kind}", f"{kind}_to_spikes", f"{kind}_to_weights")
+    },
+}
+MOST_TOGETHER: Final = 16  # samples of a block
 # A block of samples goes step by step together, so that a row of weights is read from memory once for all.
 _SHARE: Final = """\
-count, every, segment, shares = numbers[0], numbers[1], numbers[2], numbers[3]
+count, every, segment, shares, together = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 {begin}
-for low in range(share * BLOCK, begin.size, shares * BLOCK):
-    high = min(low + BLOCK, begin.size)
+for low in range(share * together, begin.size, shares * together):
+    high = min(low + together, begin.size)
     block = high - low
     {block}
     for start in range((count - 1) // segment * segment, -1, -segment):
@@ -45,7 +57,6 @@ for low in range(share * BLOCK, begin.size, shares * BLOCK):
     for c in range(block):
         b = low + c
         {end}"""
-BLOCK: Final = 16
 
 
 def cotangents(plan: Plan) -> list[str]:
@@ -56,7 +67,7 @@ def cotangents(plan: Plan) -> list[str]:
 @lru_cache(_KEPT)
 def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
     """Return the kernel of a plan, of arrays with these names, then a derivative for each that is wanted."""
-    back, outside = Backwards(plan, wanted), dict(OUTSIDE)
+    back, outside = Backwards(plan, wanted), OUTSIDE | _TRANSPOSES
     taken = [*names, *(f"d_{name}" for name, _ in wanted.names)]
     live, places = sorted(back.live), range(len(plan.populations))
     for p in live:
@@ -66,7 +77,7 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
         if has_surrogate(neuron):
             outside[f"reach{p}"] = step_range(reach_of(neuron, active))
     body = filled(
-        _SHARE.replace("BLOCK", str(BLOCK)),
+        _SHARE,
         begin=[
             *back.hoisted(),
             *(line for p in live for line in back.scratch(p)),

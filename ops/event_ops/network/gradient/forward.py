@@ -16,9 +16,12 @@ from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
+_LOOPS: Final = (
+    add_values, count_spikes, hoist, loops.end_list, loops.list_step, loops.pack, loops.read_history,
+    loops.write_history, prange, record_state, stored_spikes,
+)  # fmt: skip
 OUTSIDE: Final = {
-    **{x.__name__: x for x in (add_values, count_spikes, hoist, prange, record_state, stored_spikes)},
-    **{name: x for name, x in vars(loops).items() if not name.startswith("_") and callable(x)},
+    **{x.__name__: x for x in _LOOPS},
     "deliver_dense": loops.deliver_dense,
     "deliver_entries": loops.deliver_entries,
     "np": np,

@@ -50,13 +50,15 @@ class _Prepared:
         arranged = structured(self.network, self.plan, range(len(self.run.outs)))
         return np.argsort(jax.tree.leaves(arranged)).tolist()
 
-    def shares(self, block: int) -> int:
-        """Return on how many threads a kernel runs, each with its own samples."""
-        return min(-(-self.size // block), int(config.NUMBA_NUM_THREADS))
+    def numbers(self, most_together: int) -> tuple[np.ndarray, int]:
+        """Return the numbers that kernels read first, and on how many threads they run.
 
-    def numbers(self, shares: int) -> np.ndarray:
-        """Return the numbers that kernels read first: steps, every, the length of a segment, and shares."""
-        return np.array([*self._numbers, shares], np.int64)
+        They are steps, every, the length of a segment, threads, and how many samples go together.
+        """
+        threads = int(config.NUMBA_NUM_THREADS)
+        together = min(most_together, -(-self.size // threads))
+        shares = min(-(-self.size // together), threads)
+        return np.array([*self._numbers, shares, together], np.int64), shares
 
 
 def _planned(network: Any, state: State, values: Any, steps: int) -> tuple[Plan, Arrays]:
@@ -74,7 +76,7 @@ def build_forward(*, run: Run, batch: Batch, outs: Any, **_: Any) -> Callable[..
 
     def call(*leaves: Any) -> Any:
         made = _Prepared(run, batch, leaves)
-        arrays = made.arrays | {"numbers": made.numbers(made.shares(1))}
+        arrays = made.arrays | {"numbers": made.numbers(1)[0]}
         plan, order = made.plan, made.order()
         like = [jax.ShapeDtypeStruct((made.size, *run.outs[k].shape), run.outs[k].dtype) for k in order]
         kept = [jax.ShapeDtypeStruct((made.size, *x.shape), x.dtype) for x in run.residuals]
@@ -103,8 +105,7 @@ def build_backward(
         ordered = [by_out[k] for k in made.order() if k in by_out]
         given = dict(zip(backward.cotangents(plan), ordered, strict=True))
         arrays = made.arrays | dict(zip(forward.residuals(plan), kept, strict=True)) | given
-        shares = made.shares(backward.BLOCK)
-        arrays["numbers"] = made.numbers(shares)
+        arrays["numbers"], shares = made.numbers(backward.MOST_TOGETHER)
         shared = _Shared(run, batch, leaves, wanted)
         own = any(is_each for k, is_each in zip(wanted, each, strict=True) if k in shared.places)
         timed = _timed(made, wanted, each)
