@@ -13,7 +13,7 @@ from event_ops.surrogate import triangular
 from event_ops_harness.networks.trained.data import CHANNELS, CLASSES
 
 Weights = dict[str, jax.Array]
-LIF: Final[dict[str, float]] = {
+LIF: Final[dict[str, Any]] = {
     "tau_m": 20.0, "E_L": 0.0, "V_th": 1.0, "V_reset": 0.0, "t_ref": 0.0, "dt": 1.0
 }  # fmt: skip
 SURROGATE: Final = triangular(gamma=0.5, width=0.5)
