@@ -289,6 +289,7 @@ def test_what_cannot_be_right_is_not_a_number(change, options, count):
     [
         ({"recurrent_delay": 0.5}, ValueError, "expected values >= dt = 1.0"),
         ({"recurrent_delay": None}, ValueError, "recurrent is given without recurrent_delay"),
+        ({"recurrent": None}, ValueError, "recurrent_delay is given without recurrent"),
         ({"delay": -1.0}, ValueError, "delay is or contains -1.0"),
         ({"delay": np.ones(3, np.float32)}, ValueError, "one delay for all, or one for each row or weight"),
         (
@@ -332,6 +333,18 @@ def test_an_arrival_at_the_beginning_acts(dt, backend):
     t = dt * np.arange(1, 3)
     np.testing.assert_allclose(V, (np.exp(-t / 20) - np.exp(-t / 5)) / 3, rtol=1e-5)
     run(times, ids, weights, weights, 0.0, jnp.full(1, dt), **options, capacity=2)  # not shorter than dt
+
+
+def test_one_weight_for_all_is_each_of_them_and_wide_columns_do_not_come_round():
+    times, ids = jnp.array([1.0, 2.0]), jnp.array([0, 1])
+    with jax.enable_x64(True):
+        columns = jnp.array([0, 1, 2**32], jnp.int64)
+        A = CSR(jnp.float64(9), columns, jnp.array([0, 2, 3]), shape=(2, 2), validate=False)
+        each = jnp.array([[9.0, 9.0], [0.0, 0.0]])
+        given = times.astype(jnp.float64), ids
+        found, expected = (run(*given, weights, None, 1.0, None) for weights in (A, each))
+        assert int(expected.num_spikes) > 0
+        np.testing.assert_allclose(found.times, expected.times, rtol=1e-12)
 
 
 def test_a_broken_structure_stays_inside_the_arrays():

@@ -46,6 +46,8 @@ class Synapses(NamedTuple):
             if recurrent_delay is None:
                 raise ValueError("recurrent is given without recurrent_delay; expected a delay >= dt in ms")
             given.append(("recurrent", recurrent, "recurrent_delay", recurrent_delay))
+        elif recurrent_delay is not None:
+            raise ValueError("recurrent_delay is given without recurrent; expected both or none")
         parts = [_part(*names) for names in given]
         (rows, neurons), first = parts[0][0], parts[0][1]
         check_positive("delay", parts[0][2], zero=True)
@@ -87,7 +89,8 @@ def _part(name: str, weights: Any, delay_name: str, delay: Any) -> Any:
             raise ValueError(
                 f"{name} is a transposed CSR; expected rows of presynaptic neurons: of A.T.todense(), say"
             )
-        data, shape, structure = weights.data, weights.shape, (weights.indices, weights.indptr)
+        data = jnp.broadcast_to(weights.data, weights.indices.shape)
+        shape, structure = weights.shape, (weights.indices, weights.indptr)
         allowed, whole = ((), data.shape), data.shape
     else:
         data = as_array(weights, name)
@@ -107,7 +110,9 @@ def _entries(shape: Any, data: Any, delays: Any, structure: Any) -> Any:
     """Return data, delays, columns and ends of rows of all entries of a part."""
     rows, columns = shape
     if structure is not None:
-        return data, delays, structure[0].astype(jnp.int32), structure[1].astype(jnp.int32)
+        # What is out of range stays so in 32 bits.
+        indices, ends = jnp.clip(structure[0], -1, columns), jnp.clip(structure[1], 0, data.size)
+        return data, delays, indices.astype(jnp.int32), ends.astype(jnp.int32)
     each = delays if delays.ndim == 2 else jnp.broadcast_to(delays[:, None], shape)
     indices = jnp.tile(jnp.arange(columns, dtype=jnp.int32), rows)
     return data.reshape(-1), each.reshape(-1), indices, jnp.arange(rows + 1, dtype=jnp.int32) * columns
