@@ -113,7 +113,7 @@ def test_the_gradient_of_the_scan_is_that_of_a_loop_by_hand():
     ("changed", "reason"),
     [
         ({"projections": [Projection(SQUARE.compact(rtol=0.1), "jump", delay=1)]}, "a CompactCSR"),
-        ({"inputs": [SpikeInput("jump", [0, 1], [0, 2], weight=20.0)]}, "an input other than a TimedInput"),
+        ({"inputs": [SpikeInput("jump", [0, 1], [0, 2], weight=0.5)]}, "an input other than a TimedInput"),
         (
             {"projections": [Projection(SQUARE, "jump", delay=1, plasticity=Plasticity(lambda w: w))]},
             "a projection has plasticity",
