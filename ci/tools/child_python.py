@@ -25,7 +25,10 @@ from typing import Any
 
 PRELOADED = ("jax.numpy", "numba", "ffi_bridge", "event_ops.discover", "pytest")
 # Variables of the project that are read when they are needed, and of others that `read_again` knows.
-READ_LATE = ("FFI_BRIDGE_", "JAX_", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "PYTHONPATH", "XLA_FLAGS")
+READ_LATE = (
+    *("FFI_BRIDGE_", "JAX_", "XLA_FLAGS", "PJRT_NPROC", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"),
+    *("PYTHONPATH", "COLUMNS"),
+)
 OF_WORKERS = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST")  # a child is none, so that what it measures is
 
 
@@ -60,11 +63,14 @@ def inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(OF_WORKERS)}
 
 
+BEFORE_TESTS = inherited()  # of which a test that has the first child may have changed some
+
+
 class Server:
     """Hold the process that has imported; it ends with the one that started it."""
 
     def __init__(self) -> None:
-        self.environment = inherited()
+        self.environment = BEFORE_TESTS
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen([sys.executable, __file__], env=self.environment, **pipes)
         atexit.register(self.process.communicate)  # ends its input, and waits
@@ -76,9 +82,9 @@ class Server:
         return cls()
 
     def may_give(self, environment: dict[str, str]) -> bool:
-        """Return whether a child can have an environment: what it adds and changes is read after imports."""
-        changed = {name for name, _ in environment.items() - self.environment.items()}
-        return self.environment.keys() <= environment.keys() and all(x.startswith(READ_LATE) for x in changed)
+        """Return whether a child can have an environment: all that differs there is read after imports."""
+        changed = {name for name, _ in environment.items() ^ self.environment.items()}
+        return all(name.startswith(READ_LATE) for name in changed)
 
     def code_of(self, **request: Any) -> int:
         """Return how a child ended that did what `become` says: its exit code, negative after a signal."""

@@ -41,10 +41,10 @@ def test_a_tutorial_begins_with_a_problem_and_ends_with_exercises(name):
     assert "plt." in text
 
 
-def test_the_eight_tutorials_are_there():
+def test_the_nine_tutorials_are_there():
     assert [Path(name).stem for name in TUTORIALS] == [
         *("differentiate-your-kernel", "exact-gradients", "many-backends", "numba-cpu", "numba-cuda"),
-        *("spiking-network", "training", "warp"),
+        *("spiking-network", "training-words", "training", "warp"),
     ]
 
 

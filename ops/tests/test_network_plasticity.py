@@ -118,14 +118,6 @@ def test_arrays_without_dimensions_are_numbers_of_a_jitted_network():
     assert_same(found, network.run(state, 20, backend="reference"))
 
 
-def test_on_a_gpu_it_is_a_scan():
-    network = driven(pairs(post_delay=1))
-    said = network.explain(network.state(START), platform="gpu")
-    assert said.startswith("a scan of operators, since")
-    with pytest.raises(ValueError, match="no native call, since"):
-        network.run(network.state(START), 1, backend="numba_cuda")
-
-
 def words():
     A = matrix(N, N, 1.0)
     return CompactCSR(A.indices.astype(jnp.uint16), A.indptr, np.float32(1), shape=A.shape)

@@ -25,10 +25,10 @@ if first_step < last_step and start <= first_step - BEHIND < stop:
     current, size = np.uint64((first_step - BEHIND - start) % 2), np.int64(WORDS.shape[1])
     sent = np.uint64((first_step - BEHIND - LAG) % WORDS.shape[0])
     for page in range(0, size, THREADS):
-        bits = WORDS[sent, np.uint64(page + thread)] if page + thread < size else np.uint32(0)
-        before, total = sum_before(np.int32(cuda.popc(bits)), of_warp)
+        flags = WORDS[sent, np.uint64(page + thread)] if page + thread < size else np.uint32(0)
+        before, total = sum_before(np.int32(cuda.popc(flags)), of_warp)
         for window in range(0, total, THREADS):
-            note_bits(bits, WARP * (page + thread), 0, before - window, noted, ages_of)
+            note_words((flags,), page + thread, 0, before - window, noted, ages_of)
             cuda.syncthreads()
             number = min(total - window, THREADS)
             pieces = max(blocks * WARPS // number, 1)
