@@ -112,4 +112,5 @@ def _of_scan(step: Callable[..., Any]) -> Callable[..., jax.Array]:
     return of_batch
 
 
-LOSSES: Final = {"network": loss, "scan of lif_step": _of_scan(_stepped), "pure JAX": _of_scan(_plain)}
+JAX_SCAN: Final = "JAX scan"
+LOSSES: Final = {"one call": loss, "scan of lif_step": _of_scan(_stepped), JAX_SCAN: _of_scan(_plain)}

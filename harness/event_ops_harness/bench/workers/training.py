@@ -1,4 +1,4 @@
-"""Train a recurrent layer for a step, as `bench exact_gradients` does; read the peak memory."""
+"""Take the loss of a recurrent network and its gradient, as `bench training` does; read the peak memory."""
 
 import functools
 import time
@@ -12,8 +12,10 @@ import numpy as np
 
 from event_ops import eventprop
 from event_ops_harness.bench.workers.memory import peak_of, resident
+from event_ops_harness.networks.trained.data import words
+from event_ops_harness.networks.trained.network import JAX_SCAN, LOSSES, first_weights
 
-OURS, SCAN = "eventprop", "JAX scan"
+EXACT, SURROGATE = "exact", "surrogate"  # the kinds of gradients
 INPUTS, CLASSES, STEPS = 700, 20, 250
 RATE: Final = 0.03  # of inputs that spike in a step
 TAU_M, TAU_SYN, DT = 20.0, 5.0, 1.0
@@ -105,13 +107,24 @@ def scan(neurons: int, batch: int) -> Loss:
     return loss
 
 
-WAYS: Final = {OURS: exact, SCAN: scan}
+def surrogate(way: str, neurons: int, batch: int) -> Loss:
+    """Return a loss of the network that learns words, without the rate of spikes."""
+    spikes, labels = map(jnp.asarray, words(batch, 0))
+    return lambda weights: (LOSSES[way](weights, spikes, labels), jnp.zeros(()))
+
+
+# Of each kind, the ways to take its gradient, the last of which is the rival.
+WAYS: Final[dict[str, dict[str, Callable[[int, int], Loss]]]] = {
+    EXACT: {"eventprop": exact, JAX_SCAN: scan},
+    SURROGATE: {way: functools.partial(surrogate, way) for way in LOSSES},
+}
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the seconds of value and gradient, the peak beyond the bytes before them, and what spiked."""
-    loss = WAYS[request["member"]](request["neurons"], request["batch"])
-    weights = parameters(request["neurons"])
+    kind, neurons = request["kind"], request["neurons"]
+    loss = WAYS[kind][request["member"]](neurons, request["batch"])
+    weights: Any = parameters(neurons) if kind == EXACT else first_weights(neurons, 0)
     step = jax.jit(jax.value_and_grad(loss, has_aux=True)).lower(weights).compile()
     before = resident()["now"]
     # The first run: a later one finds memory that the allocator kept, and takes less anew.
