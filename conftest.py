@@ -78,22 +78,23 @@ def pytest_collection_finish() -> None:
 
 
 RESIDENT = Path("/proc/self/statm")  # which Linux has; the second number counts pages
-GROWTH = 2**27 // mmap.PAGESIZE
+GROWTH = 2**28 // mmap.PAGESIZE
 LIBC = ctypes.CDLL(None)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Give memory back whenever it has grown by 128 MB: compiled programs, and what compilers have freed.
+    """Give memory back whenever it has grown by 256 MB and a quarter: programs, and leftovers of compilers.
 
     The collector sees no sizes: what a test has caught is a cycle with its frames, and so with their arrays.
+    By a quarter, since to collect takes longer the more there is that stays.
     """
     if RESIDENT.exists() and resident() > item.config.stash.get(ALLOWED, 0):
         jax.clear_caches()
         gc.collect()
         if hasattr(LIBC, "malloc_trim"):  # of glibc, which keeps what lies between other things
             LIBC.malloc_trim(0)
-        item.config.stash[ALLOWED] = resident() + GROWTH
+        item.config.stash[ALLOWED] = max(resident() + GROWTH, resident() * 5 // 4)
 
 
 def resident() -> int:
