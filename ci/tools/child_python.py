@@ -27,7 +27,7 @@ PRELOADED = ("jax.numpy", "numba", "ffi_bridge", "event_ops.discover", "pytest")
 # Variables of the project that are read when they are needed, and of others that `read_again` knows.
 READ_LATE = (
     *("FFI_BRIDGE_", "JAX_", "XLA_FLAGS", "PJRT_NPROC", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"),
-    *("PYTHONPATH", "COLUMNS"),
+    *("PYTHONPATH", "COLUMNS", "KMP_DUPLICATE_LIB_OK"),  # the last is set by libraries that tests import
 )
 OF_WORKERS = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST")  # a child is none, so that what it measures is
 
