@@ -24,6 +24,11 @@ def forked(*words, **options):
     """Run a program in a child, and make sure that no other process was started for it."""
     started = child_python.Server.of_this_process()
     with pytest.MonkeyPatch.context() as patch:
+        # Tests before this one may have set variables that imports read.
+        for name in os.environ.keys() - child_python.BEFORE_TESTS.keys():
+            patch.delenv(name)
+        for name, value in child_python.BEFORE_TESTS.items():
+            patch.setenv(name, value)
         patch.setattr(child_python.subprocess, "run", None)
         assert child_python.Server.of_this_process() is started
         return child_python.run(*words, **options)
