@@ -76,6 +76,15 @@ def float_of(states: Mapping[str, jax.Array]) -> Any:
     return next(x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating))
 
 
+def empty_receptors(layout: Layout, name: str, states: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Return zeros for each variable of a population in which something arrives."""
+    return {
+        x.receptor: jnp.zeros(layout.populations[name].size, float_of(states))
+        for x in layout.arrivals
+        if x.target == name and x.receptor not in states
+    }
+
+
 def recorded_dtype(states: Mapping[str, jax.Array], key: str) -> Any:
     """Return the dtype of a recorded state, or of counts of spikes."""
     return states[key].dtype if key in states else float_of(states)

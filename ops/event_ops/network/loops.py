@@ -219,8 +219,8 @@ def count_spikes(is_first: Any, spikes: Any, chosen: Any, row: Any, low: Any, hi
 
 
 @njit
-def end_record(found: Any, total: Any, times: Any, ids: Any, num_spikes: Any) -> None:
-    """Write padding behind the recorded spikes, and the number of all."""
+def end_record(found: Any, total: Any, times: Any, ids: Any) -> Any:
+    """Write padding behind the recorded spikes; return the number of all, as far as int32 counts."""
     for position in range(np.uintp(found), np.uintp(ids.size)):
         times[position], ids[position] = -1, total
-    num_spikes[()] = min(np.uintp(found), np.uintp(np.iinfo(np.int32).max))
+    return min(np.uintp(found), np.uintp(np.iinfo(np.int32).max))

@@ -12,12 +12,11 @@ from numba import prange
 
 from event_ops.catalog.poisson_input.numba_cpu import draw
 from event_ops.codegen.emit import defined, filled, tuple_of
-from event_ops.codegen.function import ALL
 from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from event_ops.kernels.numba_cpu.phases import done, new_phases, take
 from event_ops.kernels.numba_cpu.split import clear
-from event_ops.network import learning_source, loops, shares
+from event_ops.network import learning_source, loops, shares, step_source
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan, Sums, changed, outputs
 from event_ops.network.states import State
@@ -120,7 +119,7 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         end=[
             *(f"write_history({_sent(p)}, history{p})" for p in places),
             *(line for part in plan.learning for line in learning_source.end(part)),
-            f"end_record(found[0], first[{len(places)}], times, ids, num_spikes)",
+            f"num_spikes[()] = end_record(found[0], first[{len(places)}], times, ids)",
         ],
     )
     old = [f"old_{name}" for name in changed(plan)]
@@ -154,14 +153,9 @@ def _arrays(plan: Plan) -> list[str]:
     for p, part in each:
         names += [f"state{p}_{k}" for k in range(len(part.states))]
         names += [f"{x}{p}" for x in ("spikes", "lists", "counts", "parts", "lengths", "bounds", "rows")]
-        names += _seen(plan, p)
+        names += step_source.seen(plan, p)
     names += [name for part in plan.learning for name in learning_source.arrays(part)]
     return [*names, *(f"sums{k}" for k, sums in enumerate(plan.sums) if not plan.is_state(sums))]
-
-
-def _seen(plan: Plan, p: int) -> list[str]:
-    neuron = plan.populations[p].neuron
-    return [f"seen{p}_{k}" for k in range(neuron.count - neuron.positional - 1)]
 
 
 def _begin(plan: Plan, p: int) -> list[str]:
@@ -169,7 +163,7 @@ def _begin(plan: Plan, p: int) -> list[str]:
     return [
         f"size{p} = state{p}_0.size",
         f"spikes{p} = np.empty(size{p}, np.bool_)",
-        *(f"{x} = np.empty_like(state{p}_0)" for x in _seen(plan, p)),
+        *(f"{x} = np.empty_like(state{p}_0)" for x in step_source.seen(plan, p)),
         f"bounds{p} = bounds_of(starts{p}, shares)",
         f"lists{p}, counts{p} = lists_of(history{p}, size{p})",
         f"parts{p}, lengths{p} = parts_of(lists{p}, counts{p}, bounds{p}, np.int64(begin[()]))",
@@ -189,16 +183,11 @@ def _sent(p: int) -> str:
 def _views(plan: Plan, p: int) -> list[str]:
     """Return the lines in front of the loop of a thread for a population."""
     part = plan.populations[p]
-    neuron, states = part.neuron, [f"state{p}_{k}" for k in range(len(part.states))]
-    places = neuron.places[neuron.positional :]
+    states = [f"state{p}_{k}" for k in range(len(part.states))]
     return [
-        f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *_seen(plan, p)])}",
+        f"states{p} = {tuple_of([*states, f'stored_spikes(spikes{p})', *step_source.seen(plan, p)])}",
         f"sent{p} = {_sent(p)}",
-        *(
-            f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
-            for k, (receptor, place) in enumerate(zip(part.variables, places, strict=False))
-            if not receptor
-        ),
+        *step_source.value_lines(plan, p),
         *([f"words{p} = hoist(seed{p}), hoist(origin{p})"] if part.noise else []),
     ]
 
@@ -213,11 +202,7 @@ def _stepped(plan: Plan, p: int) -> list[str]:
 
 def _variables(plan: Plan, p: int) -> str:
     """Return the tuple of the variables of a step."""
-    part = plan.populations[p]
-    names = [f"value{p}_{k}" for k in range(len(part.variables))]
-    for k, sums in enumerate(plan.sums):
-        if sums.population == p and sums.receptor in part.variables:
-            names[part.variables.index(sums.receptor)] = f"sums{k}"
+    part, names = plan.populations[p], step_source.variables(plan, p, "sums{}".format)
     noise = [f"words{p}[0]", "np.uint32(now)", f"words{p}[1]", f"table{p}"] if part.noise else []
     return tuple_of([*names, *noise]) if names or noise else "()"
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOAT_WEIGHTS
@@ -14,7 +13,7 @@ from event_ops.checks.packed_entries import check_parts, equal_starts
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operators import noted_calls
 from event_ops.network.inputs import Given
-from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.layout import Arrivals, Layout, empty_receptors, float_of
 from event_ops.network.learning_plan import Learning, learning_of
 from event_ops.network.parts import Population
 from event_ops.network.projections import Projection
@@ -161,11 +160,7 @@ def _noted(
 ) -> Neurons:
     """Return the step of a population; add its parameters to the arrays."""
     population, number = layout.populations[name], list(layout.populations).index(name)
-    receptors = {
-        x.receptor: jnp.zeros(population.size, float_of(states))
-        for x in layout.arrivals
-        if x.target == name and x.receptor not in states
-    }
+    receptors = empty_receptors(layout, name, states)
     given = receptors | noise_of(layout, name, state.seed, state.step)
     with noted_calls() as notes:
         new, spikes = population.step(states, given)

@@ -15,7 +15,7 @@ from event_ops.catalog.pack_events.op import pack_events
 from event_ops.catalog.spike_compact.op import spike_compact
 from event_ops.catalog.unpack_events.op import unpack_events
 from event_ops.network.inputs import Given
-from event_ops.network.layout import Arrivals, Layout, float_of
+from event_ops.network.layout import Arrivals, Layout, empty_receptors, float_of
 from event_ops.network.learning import Synapses, fired, learned
 from event_ops.network.parts import SPIKES
 from event_ops.network.projections import Projection
@@ -155,12 +155,9 @@ def float_spikes(layout: Layout, state: State) -> dict[str, Any]:
     def spikes() -> dict[str, jax.Array]:
         found = {}
         for name, population in layout.populations.items():
-            receptors = {
-                x.receptor: jnp.zeros(population.size, float_of(neurons[name]))
-                for x in layout.arrivals
-                if x.target == name and x.receptor not in neurons[name]
-            }
-            given = receptors | noise_of(layout, name, state.seed, state.step)
+            given = empty_receptors(layout, name, neurons[name]) | noise_of(
+                layout, name, state.seed, state.step
+            )
             _, found[name] = population.step(neurons[name], given)
         return found
 

@@ -11,13 +11,13 @@ from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network.gradient import loops
 from event_ops.network.gradient.source import each_state, hoisted, step_lines
-from event_ops.network.loops import add_values, count_spikes, record_state
+from event_ops.network.loops import add_values, count_spikes, end_record, record_state
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    add_values, count_spikes, hoist, loops.end_list, loops.list_step, loops.pack, loops.read_history,
+    add_values, count_spikes, end_record, hoist, loops.list_step, loops.pack, loops.read_history,
     loops.write_history, prange, record_state, stored_spikes,
 )  # fmt: skip
 OUTSIDE: Final = {
@@ -40,7 +40,7 @@ for b in range(share, begin.size, shares):
         {log}
         {record}
     {end}
-    end_list(found, first[POPULATIONS], times[b], ids[b], num_spikes, b)"""
+    num_spikes[b] = end_record(found, first[POPULATIONS], times[b], ids[b])"""
 
 
 def outputs(plan: Plan) -> list[str]:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from event_ops.codegen.emit import tuple_of
 from event_ops.network.gradient.adjoint import float_states, has_surrogate
-from event_ops.network.gradient.source import KIND, each_state, hoisted, matrix, variables
+from event_ops.network.gradient.source import KIND, each_state, hoisted, matrix
 from event_ops.network.plan import Plan
+from event_ops.network.step_source import variables
 
 
 class Wanted(NamedTuple):

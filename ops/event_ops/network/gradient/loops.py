@@ -48,14 +48,6 @@ def list_step(
     return found + count
 
 
-@njit
-def end_list(found: Any, total: Any, times: Any, ids: Any, num_spikes: Any, b: Any) -> None:
-    """Write padding behind the recorded spikes of a sample, and the number of all."""
-    for position in range(found, ids.size):
-        times[position], ids[position] = -1, total
-    num_spikes[b] = min(found, np.int64(np.iinfo(np.int32).max))
-
-
 def make_deliver(add: Any) -> Any:
     """Return the function that adds the rows of the spikes that arrive in a step to y."""
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from event_ops.codegen.emit import tuple_of
-from event_ops.codegen.function import ALL
 from event_ops.network.gradient.adjoint import has_surrogate
 from event_ops.network.plan import Plan, Sums
+from event_ops.network.step_source import seen, value_lines, variables
 
 KIND: Final = {1: "dense", 3: "entries"}  # by the number of arrays of a matrix
 
@@ -21,36 +21,16 @@ def matrix(q: int, count: int) -> str:
     return tuple_of([f"matrix{q}_{k}" for k in range(count)])
 
 
-def variables(plan: Plan, p: int, sums: Callable[[int], str]) -> list[str]:
-    """Return what the step of a population takes behind its states."""
-    part = plan.populations[p]
-    names = [f"value{p}_{k}" for k in range(len(part.variables))]
-    for k, each in enumerate(plan.sums):
-        if each.population == p and each.receptor in part.variables:
-            names[part.variables.index(each.receptor)] = sums(k)
-    return names
-
-
 def hoisted(plan: Plan, p: int) -> list[str]:
     """Return the lines in front of all loops: the size of a population, and what is one for all of it."""
     part = plan.populations[p]
-    places = part.neuron.places[part.neuron.positional :]
     return [
         f"size{p}, lead{p} = kept{p}_0.shape[2], bits{p}.shape[1] - count",
         f"listed{p} = np.empty(bits{p}.shape[2] * 32, np.uint32)",
         f"spikes{p} = np.empty(size{p}, {f'kept{p}_0.dtype' if has_surrogate(part.neuron) else 'np.bool_'})",
-        *(f"seen{p}_{k} = np.empty(size{p}, kept{p}_0.dtype)" for k in range(_seen(plan, p))),
-        *(
-            f"value{p}_{k} = {f'hoist(given{p}_{k})' if place == ALL else f'given{p}_{k}'}"
-            for k, (receptor, place) in enumerate(zip(part.variables, places, strict=True))
-            if not receptor
-        ),
+        *(f"{x} = np.empty(size{p}, kept{p}_0.dtype)" for x in seen(plan, p)),
+        *value_lines(plan, p),
     ]
-
-
-def _seen(plan: Plan, p: int) -> int:
-    neuron = plan.populations[p].neuron
-    return neuron.count - neuron.positional - 1
 
 
 def step_lines(
@@ -72,8 +52,7 @@ def step_lines(
     for p in populations:
         part = plan.populations[p]
         states = [state(p, k) for k in range(len(part.states))]
-        seen = [f"seen{p}_{k}" for k in range(_seen(plan, p))]
-        written = tuple_of([*states, f"stored_spikes(spikes{p})", *seen])
+        written = tuple_of([*states, f"stored_spikes(spikes{p})", *seen(plan, p)])
         taken = variables(plan, p, sums)
         lines.append(f"step{p}({written}, {tuple_of(taken) if taken else '()'}, 0, size{p})")
         lines += [f"pack(spikes{p}, bits{p}[b, lead{p} + s])"] if is_first else []
