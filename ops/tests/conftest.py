@@ -1,5 +1,6 @@
 """Let go of compiled programs after each file; leave Warp's kernels to the slow tests."""
 
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,3 +24,10 @@ def pytest_collection_modifyitems(items):
 def _forget_compiled_programs():
     yield
     jax.clear_caches()
+
+
+@pytest.fixture
+def checked_gpu(gpu, on_gpu, monkeypatch):
+    """The emulated GPU, which looks for races and for memory that nobody has written."""
+    checks = importlib.import_module("ptx_on_cpu").Checks(initialised=True, races=True)
+    monkeypatch.setattr(gpu, "checks", checks)

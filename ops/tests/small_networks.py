@@ -11,6 +11,16 @@ E, I = 70, 45
 DELAYS = np.random.default_rng(4).integers(0, 41, 8 * E)
 LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
 START = {"V_m": -60.0, "refractory": 0.0}
+GRID = 16
+
+
+def on_grid(x):
+    """A multiple of 1/16 near x: sums of these are exact in any order."""
+    return jnp.floor(x * GRID) / GRID
+
+
+def move(V_m, I_syn, *, jump, drive):
+    return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive), on_grid(I_syn * 0.5)
 
 
 def noisy(V_m, *, jump, xi, tau_m, E_L, dt):

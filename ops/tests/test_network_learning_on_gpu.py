@@ -1,34 +1,16 @@
 """Projections that learn in the kernel of a GPU: all arithmetic is exact, so that it has the CPU's bits."""
 
-import importlib
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_networks import assert_same, matrix
+from small_networks import GRID, assert_same, matrix, move, on_grid
 
 from event_ops import CSR, neuron_step
 from event_ops.network import Network, Plasticity, Population, Projection, Record
 
-GRID = 16
+pytestmark = pytest.mark.usefixtures("checked_gpu")
 HALVED = 0.1 / np.log(2)  # the time constant of a trace that a step of 0.1 ms halves
 START = {"V_m": 0.0, "I_syn": 0.0}
-
-
-@pytest.fixture(autouse=True)
-def checked_gpu(gpu, on_gpu, monkeypatch):
-    """The emulated GPU, which looks for races and for memory that nobody has written."""
-    checks = importlib.import_module("ptx_on_cpu").Checks(initialised=True, races=True)
-    monkeypatch.setattr(gpu, "checks", checks)
-
-
-def on_grid(x):
-    return jnp.floor(x * GRID) / GRID
-
-
-def move(V_m, I_syn, *, jump, drive):
-    return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive), on_grid(I_syn * 0.5)
-
 
 model = neuron_step(move, threshold=lambda V_m, I_syn: V_m - 4, reset=lambda V_m, I_syn: (V_m * 0, I_syn))
 

@@ -4,7 +4,6 @@ Weights, potentials and numbers that are drawn are multiples of 1/16: sums are e
 """
 
 import ast
-import importlib
 import re
 from typing import Any
 
@@ -12,29 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_networks import GRID, assert_same, move, on_grid
 
 from event_ops import CSR, CompactCSR, neuron_step
 from event_ops.network import Network, PoissonInput, Population, Projection, Record, SpikeInput, TimedInput
 from event_ops.network.cuda import delivery, kernel, learning, neurons, pulled
 from event_ops.network.cuda.division import Launch
 
-GRID = 16
+pytestmark = pytest.mark.usefixtures("checked_gpu")
 START = {"V_m": 0.0, "refractory": 0.0, "I_syn": 0.0}
-
-
-@pytest.fixture(autouse=True)
-def checked_gpu(gpu, on_gpu, monkeypatch):
-    """The emulated GPU, which looks for races and for memory that nobody has written."""
-    checks = importlib.import_module("ptx_on_cpu").Checks(initialised=True, races=True)
-    monkeypatch.setattr(gpu, "checks", checks)
-
-
-def on_grid(x):
-    return jnp.floor(x * GRID) / GRID
-
-
-def move(V_m, I_syn, *, jump, drive):
-    return on_grid(V_m * 0.875 + I_syn * 0.5 + jump + drive), on_grid(I_syn * 0.5)
 
 
 def move_with_noise(V_m, I_syn, *, jump, drive, xi):
@@ -80,13 +65,6 @@ def one_population(size, receptor, delay, *, words=False, **more):
     jump = {} if receptor == "jump" else {"jump": 0.0}
     projection = Projection(in_words(A) if words else A, receptor, delay=each)
     return Network(population(size, **jump), [projection], **{"record": Record(spikes=2000)} | more)
-
-
-def assert_same(x, y):
-    assert jax.tree.structure(x) == jax.tree.structure(y)
-    for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b)
 
 
 def assert_as_on_cpu(network, state, steps):
