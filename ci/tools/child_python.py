@@ -27,7 +27,7 @@ PRELOADED = ("jax.numpy", "numba", "ffi_bridge", "event_ops.discover", "pytest")
 # Variables of the project that are read when they are needed, and of others that `read_again` knows.
 READ_LATE = (
     *("FFI_BRIDGE_", "JAX_", "XLA_FLAGS", "PJRT_NPROC", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"),
-    *("PYTHONPATH", "COLUMNS", "KMP_DUPLICATE_LIB_OK"),  # the last is set by libraries that tests import
+    *("PYTHONPATH", "COLUMNS", "KMP_"),  # the last are of OpenMP, and set by libraries that tests import
 )
 OF_WORKERS = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST")  # a child is none, so that what it measures is
 
@@ -35,7 +35,7 @@ OF_WORKERS = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST")  # a child is none, so that
 def run(
     *words: object, timeout: float = 300, cwd: Path | None = None, new: bool = False, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Do what `python *words` does, with these variables; raise TimeoutExpired after `timeout` seconds."""
+    """Run `python *words` with these variables; raise TimeoutExpired after `timeout` seconds."""
     command = [*map(str, words)]
     environment = inherited() | variables
     if new or sys.platform != "linux" or not Server.of_this_process().may_give(environment):
@@ -52,14 +52,14 @@ def run(
 
 
 def output(*words: object, **options: Any) -> str:
-    """Return what a program prints; if it fails, so does the test, with all that it said."""
+    """Return the output of a program; if it fails, so does the test, with both of its outputs."""
     done = run(*words, **options)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def inherited() -> dict[str, str]:
-    """Return the environment of this process without what pytest sets."""
+    """Return the environment of this process without the variables of pytest."""
     return {name: value for name, value in os.environ.items() if not name.startswith(OF_WORKERS)}
 
 
@@ -87,7 +87,7 @@ class Server:
         return all(name.startswith(READ_LATE) for name in changed)
 
     def code_of(self, **request: Any) -> int:
-        """Return how a child ended that did what `become` says: its exit code, negative after a signal."""
+        """Return the exit code of a child that becomes the requested program; negative after a signal."""
         print(json.dumps(request), file=self.process.stdin, flush=True)
         return int(self.process.stdout.readline())  # type: ignore[union-attr]
 
@@ -129,7 +129,7 @@ def become(
 
 
 def read_again(environment: dict[str, str]) -> None:
-    """Set the environment, and what imports have read of it."""
+    """Set the environment, and the settings of JAX and Numba that imports have read from it."""
     changed = {name: value for name, value in environment.items() if os.environ.get(name) != value}
     os.environ.clear()
     os.environ.update(environment)
