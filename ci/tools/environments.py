@@ -98,7 +98,7 @@ def run_module(session: nox.Session, name: str, *extras: str, **options: Any) ->
 
 
 def shared_libraries(session: nox.Session) -> dict[str, str]:
-    """Return the variable for the environment's shared libraries, such as TBB, which Numba cannot find."""
+    """Return the variable by which Numba finds the shared libraries that pip installs: TBB."""
     return {"LD_LIBRARY_PATH": str(Path(session.virtualenv.location).resolve() / "lib")}
 
 

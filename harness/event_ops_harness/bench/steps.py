@@ -70,7 +70,7 @@ class Problem:
         return tuple(map(jnp.asarray, self.args))
 
     def with_weights_in(self, dtype: Any) -> Self:
-        """Return the case with its weights cast to a dtype, such as bfloat16."""
+        """Return the case with its weights cast to a dtype."""
         names = list(inspect.signature(self.operator.function).parameters)
         place = names.index("data" if "data" in names else "weights")
         args = list(self.args)

@@ -121,7 +121,7 @@ WAYS: Final[dict[str, dict[str, Callable[[int, int], Loss]]]] = {
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seconds of value and gradient, the peak beyond the bytes before them, and what spiked."""
+    """Return the seconds of value and gradient, the peak beyond the bytes before, the loss, and the rate."""
     kind, neurons = request["kind"], request["neurons"]
     loss = WAYS[kind][request["member"]](neurons, request["batch"])
     weights: Any = parameters(neurons) if kind == EXACT else first_weights(neurons, 0)
