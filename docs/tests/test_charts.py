@@ -15,7 +15,9 @@ from event_ops_harness.headlines import FIGURES, figures, plain, quote, records
 from event_ops_harness.report.rows import groups
 
 DOCS = Path(__file__).parents[1]
-SOURCES = {str(path.relative_to(DOCS)): path.read_text() for path in DOCS.rglob("*.md")}
+MADE = {"operators", "records"}  # folders of pages that are made of records
+FOUND = [path for path in DOCS.rglob("*.md") if not MADE & set(path.parts)]
+SOURCES = {str(path.relative_to(DOCS)): path.read_text() for path in FOUND}
 SVG = "{*}svg"
 
 
@@ -81,6 +83,17 @@ def test_a_figure_of_a_record_is_over_ours_or_over_another_member():
     ours, two, four = (t.us for t in groups(records().files["devices"])[0].timings[:3])
     assert quote(f"devices: {group}: 4 devices") == plain(four / ours)
     assert quote(f"devices: {group}: 4 devices / 2 devices") == plain(four / two)
+
+
+def test_a_figure_of_a_gpu_may_be_how_many_tests_passed():
+    assert f"{quote('gpu: operators: passed')} passed" in records().files["gpu"]["steps"]["operators"]["tail"]
+
+
+@pytest.mark.parametrize("page", SOURCES)
+def test_no_page_has_a_factor_that_was_typed(page):
+    prose = re.sub(r"^```.*?^```", "", SOURCES[page], flags=re.MULTILINE | re.DOTALL)
+    typed = re.findall(r"[^.|\n]*\b\d[\d.,]* (?:x|times) (?:as|the time|real time|longer)\b", prose)
+    assert not typed, "quote it from a record, by the role `measured`"
 
 
 @pytest.mark.parametrize("page", [page for page, text in SOURCES.items() if "```{chart}" in text])

@@ -4,6 +4,7 @@ The README's table and the site's role `measured` take them from here: no page h
 """
 
 import functools
+import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -53,23 +54,42 @@ def _real_time(record: str, what: str) -> float:
     ]
 
 
+def _said(record: str, member: str, what: str) -> float:
+    """Return what the first group of a record says of a member beside its time."""
+    return next(t.more[what] for t in groups(records().files[record])[0].timings if t.name == member)
+
+
 def _full(member: str, record: str = "microcircuit_full") -> float:
-    group = groups(records().files[record])[0]
-    return next(t.more["real_time_factor"] for t in group.timings if t.name == member)
+    return _said(record, member, "real_time_factor")
+
+
+def _rates(member: str) -> str:
+    """Write the rates of hpc_benchmark on one core and on two."""
+    return listed(_said(record, member, "rate") for record in ("hpc_benchmark", "hpc_benchmark_2_cores"))
+
+
+def _by_columns() -> list[float]:
+    """Return how many times as long `csr_event_matvec` takes with rows postsynaptic, 1 % active."""
+    us = {g.name: g.baseline.us for g in groups(records().files["catalog_events"]) if "1.00%" in g.name}
+    return [took / us[name.replace("% ", "%-transposed ")] for name, took in us.items() if "% " in name]
 
 
 def quote(text: str) -> str:
     """Return a figure of prose: a key of FIGURES, or of a record.
 
-    `RECORD: STEP: FIGURE` is one of a GPU. Of a benchmark, `RECORD: GROUP: MEMBER` is how many times as long
-    as ours it takes, and `RECORD: GROUP: MEMBER / OTHER` as long as another.
+    `RECORD: STEP: FIGURE` is one of a GPU, and `RECORD: STEP: passed` how many tests passed there. Of a
+    benchmark, `RECORD: GROUP: MEMBER` is how many times as long as ours it takes, and
+    `RECORD: GROUP: MEMBER / OTHER` as long as another.
     """
     if ": " not in text:
         return FIGURES[text]()
     name, place, figure = text.split(": ")
     record = records().files[name]
     if "steps" in record:
-        return f"{record['steps'][place]['found'][figure]:.3g}"
+        step = record["steps"][place]
+        if figure == "passed":
+            return str(re.findall(r"(\d+) passed", step["tail"])[0])
+        return f"{step['found'][figure]:.3g}"
     (group,) = (group for group in groups(record) if group.name == place)
     member, *other = figure.split(" / ")
     times = {timing.name: timing.us for timing in group.timings}
@@ -107,6 +127,7 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "microcircuit-nest-range": lambda: span([x for record in FULL for x in ratios(record, "NEST")]),
     "nest-slow": lambda: plain(_full("NEST")),
     "nest-fast": lambda: plain(_full("NEST", "microcircuit_full_fast")),
+    "microcircuit-peak": lambda: plain(_said("microcircuit_full", "event-ops", "peak_bytes") / 1e9),
     "microcircuit-h100": lambda: plain(_real_time("gpu", "one call")),
     "microcircuit-h100-scan": lambda: plain(_real_time("gpu", "no graph")),
     "microcircuit-h200": lambda: plain(_real_time("gpu_h200", "one call")),
@@ -126,6 +147,9 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "brainevent-small": lambda: span(_programs("4,000")),
     "brainevent-large": lambda: span(_programs("40,000")),
     "events-mkl-columns": lambda: span(_postsynaptic()),
+    "events-by-columns": lambda: listed(_by_columns()),
+    "hpc-rates": lambda: _rates("event-ops"),
+    "hpc-rates-nest": lambda: _rates("NEST"),
 }
 
 
