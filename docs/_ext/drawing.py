@@ -13,7 +13,7 @@ from html import escape
 from event_ops_harness.report.charts import SHAPES, LogScale
 from event_ops_harness.report.figures import ratio
 
-WIDTH, ROW, TOP, LABEL = 760, 18, 34, 54
+WIDTH, NARROW, ROW, TOP, LABEL = 760, 360, 18, 34, 54
 COLOURS = 8
 
 Marks = Mapping[str, Sequence[float]]  # the values of each series
@@ -39,19 +39,35 @@ def legend(names: Sequence[str]) -> str:
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
-def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, ends: tuple[str, str]) -> str:
+def for_any_window(draw: Callable[[int], str]) -> str:
+    """Return a drawing for wide windows and one for phones; `_static/site.css` shows the one that fits."""
+    return f'<div><div class="wide">{draw(WIDTH)}</div><div class="narrow">{draw(NARROW)}</div></div>'
+
+
+def dots(
+    rows: Mapping[str, Marks | None],
+    names: Sequence[str],
+    label: str,
+    ends: tuple[str, str],
+    width: int = WIDTH,
+) -> str:
     """Draw a line for each row: a mark at the median of each series, and a bar over its values.
+
+    Names stand left of the lines, or above them where there is no width for both.
 
     Args:
         rows: the series of each row; None for a heading.
         names: of the series, in the order of their colours.
         label: says what is drawn to those who do not see it.
         ends: what a mark left of 1 means, and one right of it.
+        width: of the drawing.
     """
-    left = 24 + max(round(6.9 * len(name)) for name in rows)
+    above = width < WIDTH
+    left = 0 if above else 24 + max(round(6.9 * len(name)) for name in rows)
+    row = 2 * ROW if above else ROW
     values = [x for marks in rows.values() for series in (marks or {}).values() for x in series]
-    scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=WIDTH - 30)
-    bottom = TOP + ROW * len(rows)
+    scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=width - 30)
+    bottom = TOP + row * len(rows)
     one = scale.at(1)
     parts = [f'<rect class="behind" x="{left}" y="{TOP}" width="{one - left:.1f}" height="{bottom - TOP}"/>']
     for tick in _apart(scale):
@@ -61,15 +77,19 @@ def dots(rows: Mapping[str, Marks | None], names: Sequence[str], label: str, end
     parts.append(f'<line class="one" x1="{one:.1f}" x2="{one:.1f}" y1="{TOP - 2}" y2="{bottom}"/>')
     if one - left > 7 * len(ends[0]):
         parts.append(_text(one - 8, 11, "end", f"← {ends[0]}"))
-    if WIDTH - one > 7 * len(ends[1]):
+    if width - one > 7 * len(ends[1]):
         parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
     for place, (name, marks) in enumerate(rows.items()):
-        y = TOP + ROW * (place + 0.5)
-        where = (4, y + 4, "start") if marks is None else (left, y + 4, "end")
+        y = TOP + row * (place + 0.75 if above else place + 0.5)
+        where = (
+            (left, y + 4, "end")
+            if marks and not above
+            else (4, y - 10 if above and marks else y + 4, "start")
+        )
         parts.append(_text(*where, name, "head" if marks is None else "name"))
         for series, found in (marks or {}).items():
             parts.append(_marked(names.index(series), name, series, sorted(found), y, scale.at))
-    return _svg(bottom + 22, label, parts)
+    return _svg(width, bottom + 22, label, parts)
 
 
 def _apart(scale: LogScale) -> list[float]:
@@ -95,15 +115,16 @@ def curves(
     label: str,
     axes: tuple[str, str],
     written: Callable[[float], str],
+    width: int = WIDTH,
 ) -> str:
     """Draw a curve for each series on two logarithmic axes; `axes` names them, `written` writes a size."""
     sizes = sorted({x for points in series.values() for x in points})
     values = [y for points in series.values() for y in points.values()]
     bottom = 300.0
-    across = LogScale.around(sizes, sizes[0], sizes[0] * 2, start=70, end=WIDTH - 14)
+    across = LogScale.around(sizes, sizes[0], sizes[0] * 2, start=70, end=width - 14)
     up = LogScale.around(values, min(values), min(values) * 2, start=bottom, end=30)
-    parts = [_text(6, 14, "start", axes[1]), _text(WIDTH - 14, bottom + 36, "end", axes[0])]
-    for x in sizes if len(sizes) < 9 else across.ticks(7):
+    parts = [_text(6, 14, "start", axes[1]), _text(width - 14, bottom + 36, "end", axes[0])]
+    for x in sizes if len(sizes) * LABEL < width else _apart(across):
         parts.append(_text(across.at(x), bottom + 18, "middle", written(x)))
         parts.append(
             f'<line class="tick" x1="{across.at(x):.1f}" x2="{across.at(x):.1f}" y1="30" y2="{bottom}"/>'
@@ -111,7 +132,7 @@ def curves(
     for y in up.ticks(6):
         kind = "one" if y == 1 else "tick"
         parts.append(
-            f'<line class="{kind}" x1="70" x2="{WIDTH - 14}" y1="{up.at(y):.1f}" y2="{up.at(y):.1f}"/>'
+            f'<line class="{kind}" x1="70" x2="{width - 14}" y1="{up.at(y):.1f}" y2="{up.at(y):.1f}"/>'
         )
         parts.append(_text(62, up.at(y) + 4, "end", f"{y:,.6g}"))
     for kind, (name, points) in enumerate(series.items()):
@@ -121,7 +142,7 @@ def curves(
         for x, y, size in places:
             words = escape(f"{name}, {written(size)}: {points[size]:.3g}")
             parts.append(f"<g><title>{words}</title>{_mark(kind, x, y)}</g>")
-    return _svg(round(bottom) + 42, label, parts)
+    return _svg(width, round(bottom) + 42, label, parts)
 
 
 def _mark(kind: int, x: float, y: float) -> str:
@@ -134,7 +155,7 @@ def _text(x: float, y: float, anchor: str, words: str, kind: str = "small") -> s
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def _svg(height: int, label: str, parts: Sequence[str]) -> str:
+def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
     inside = "".join(parts)
     named = f'role="img" aria-label="{escape(label)}"'
-    return f'<div class="chart"><svg viewBox="0 0 {WIDTH} {height}" {named}>{inside}</svg></div>'
+    return f'<div class="chart"><svg viewBox="0 0 {width} {height}" {named}>{inside}</svg></div>'

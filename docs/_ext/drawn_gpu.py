@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from drawing import Drawn, Marks, dots
+from drawing import Drawn, Marks, dots, for_any_window
 
 from event_ops_harness.headlines import records
 from event_ops_harness.report.figures import percent
@@ -47,7 +47,9 @@ def of_limit() -> Drawn:
         name = f"{case}, {device.removeprefix('NVIDIA ')}" if several else case
         rows[name] = {"event-ops": [share]} | ({"XLA": [share * ours / xla]} if xla else {})
     label = "Share of the memory's limit, by operator and case, logarithmic"
-    svg = dots(rows, ["event-ops", "XLA"], label, ("memory decides", "from the cache"))
+    svg = for_any_window(
+        lambda width: dots(rows, ["event-ops", "XLA"], label, ("memory decides", "from the cache"), width)
+    )
     table = [
         [f"`{case}`", device, f"{ours:.1f}", *_beside(ours, xla), percent(share)]
         for device, case, ours, xla, share in cases

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from drawing import Drawn, Marks, curves, dots
+from drawing import Drawn, Marks, curves, dots, for_any_window
 from drawn_gpu import LAUNCHES, of_counted, of_gpu, of_limit, of_runs
 from drawn_gpu import NETWORKS as NETWORKS_ON_GPU
 from operator_tables import Results, latest
@@ -24,7 +24,9 @@ def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
     """Draw how many times as long rivals take, a line for each row."""
     found = dict.fromkeys(name for marks in rows.values() for name in marks or ())
     ordered = [name for name in names if name in found] or list(found)
-    svg = dots(rows, ordered, label, ("a rival is faster", "event-ops is faster"))
+    svg = for_any_window(
+        lambda width: dots(rows, ordered, label, ("a rival is faster", "event-ops is faster"), width)
+    )
     table = [
         [row, series, ratio(min(x)), ratio(statistics.median(x)), ratio(max(x)), str(len(x))]
         for row, marks in rows.items()
@@ -114,7 +116,7 @@ def of_growth() -> Drawn:
             scale, cores = group.name.removeprefix("scale ").split(", ")
             series.setdefault(cores, {})[round(float(scale) * 77169)] = _factor(group.baseline)
     label = "Time of the microcircuit over real time, against its neurons, both logarithmic"
-    svg = curves(series, label, ("neurons", "times real time"), count)
+    svg = for_any_window(lambda width: curves(series, label, ("neurons", "times real time"), count, width))
     rows = [
         [f"{x:,.0f}", *(f"{series[name][x]:.2g}" for name in series)] for x in next(iter(series.values()))
     ]
@@ -130,7 +132,9 @@ def of_threads() -> Drawn:
     }
     ordered = dict(sorted(rows.items(), key=lambda row: row[1]["two threads"]))
     label = "The time of one thread over that of two, by operator"
-    svg = dots(ordered, ["two threads"], label, ("slower", "faster by two threads"))
+    svg = for_any_window(
+        lambda width: dots(ordered, ["two threads"], label, ("slower", "faster by two threads"), width)
+    )
     table = [[f"`{name}`", ratio(marks["two threads"][0])] for name, marks in ordered.items()]
     return Drawn(["two threads"], svg, ["case", "one thread over two"], table)
 
@@ -176,7 +180,11 @@ def of_plasticity() -> Drawn:
             for rival in group.rivals:
                 series.setdefault(f"{rival.name}: {rule}", {})[share] = group.ratio(rival)
     label = "Rivals' time over ours, against the share of neurons that spike, both logarithmic"
-    svg = curves(series, label, ("share of neurons that spike", "times as long as ours"), "{:.2%}".format)
+    svg = for_any_window(
+        lambda width: curves(
+            series, label, ("share of neurons that spike", "times as long as ours"), "{:.2%}".format, width
+        )
+    )
     rows = [
         [name, f"{x:.2%}", ratio(points[x])]
         for name, points in sorted(series.items())
@@ -225,7 +233,7 @@ def of_scaling() -> Drawn:
                     name = "event-ops" if timing.name == "numba_cpu" else timing.name
                     series.setdefault(name, {})[float(timing.more["size"])] = timing.us
     label = "Time of csr_matvec against entries, both logarithmic"
-    svg = curves(series, label, ("entries", "µs"), count)
+    svg = for_any_window(lambda width: curves(series, label, ("entries", "µs"), count, width))
     rows = [[name, count(x), duration(points[x])] for name, points in series.items() for x in sorted(points)]
     return Drawn(list(series), svg, ["who", "entries", "time"], rows)
 

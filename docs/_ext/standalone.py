@@ -22,8 +22,8 @@ path { fill: var(--c); } line { stroke: var(--c); stroke-width: 2; stroke-opacit
 
 def headlines() -> str:
     """Return the chart with styles for light and dark, which a page that shows it as an image lacks."""
-    svg = re.sub(r"^<div.*?>|</div>$", "", CHARTS["headlines"]().svg)
-    named = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    wide, _ = re.findall(r"<svg.*?</svg>", CHARTS["headlines"]().svg)
+    named = wide.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     return named.replace(">", f"><style>{STYLE}</style>", 1) + "\n"
 
 

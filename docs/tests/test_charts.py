@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from drawing import LABEL, curves, dots, legend
+from drawing import LABEL, NARROW, curves, dots, legend
 from drawn_records import CHARTS
 from standalone import headlines
 
@@ -57,9 +57,19 @@ def test_the_picture_of_the_readme_is_that_of_the_records():
 
 def test_labels_of_an_axis_do_not_overlap():
     for name in ("limit", "operators", "brainevent"):
-        svg = drawn(CHARTS[name]().svg)
-        ticks = [float(x.get("x1")) for x in svg.findall(".//line[@class='tick']")]
-        assert len(ticks) > 2 and all(b - a >= LABEL for a, b in pairwise(ticks)), name
+        for form, least in (("wide", 3), ("narrow", 2)):
+            svg = drawn(CHARTS[name]().svg).find(f"div[@class='{form}']")
+            ticks = [float(x.get("x1")) for x in svg.findall(".//line[@class='tick']")]
+            assert len(ticks) >= least and all(b - a >= LABEL for a, b in pairwise(ticks)), name
+
+
+def test_on_a_phone_names_stand_above_the_marks():
+    svg = drawn(
+        dots({"a name as long as the line of marks is": {"a": [2.0]}}, ["a"], "label", ("no", "yes"), NARROW)
+    )
+    (name,) = svg.findall(".//text[@class='name']")
+    mark = svg.find(".//g/path").get("transform")
+    assert float(name.get("x")) < 10 and float(name.get("y")) < float(mark.split(",")[1][:-1])
 
 
 def test_a_curve_rises_where_values_do():
