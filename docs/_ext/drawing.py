@@ -64,7 +64,7 @@ def dots(
     """
     above = width < WIDTH
     left = 0 if above else 24 + max(round(6.9 * len(name)) for name in rows)
-    row = 2 * ROW if above else ROW
+    row = ROW + 12 if above else ROW
     values = [x for marks in rows.values() for series in (marks or {}).values() for x in series]
     scale = LogScale.around(values, 0.8, 1.25, start=left + 8, end=width - 30)
     bottom = TOP + row * len(rows)
