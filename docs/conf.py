@@ -6,6 +6,7 @@ is executed when the site is built; Furo, because it reads well on a phone, and 
 
 import os
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 import root_pages
 
 import ffi_bridge
+
+
+def answers(url: str) -> bool:
+    """Return whether the server of an address gives what is asked for."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as found:
+            return bool(found.status == 200)
+    except OSError:
+        return False
+
 
 # The same pages wherever they are built.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -45,14 +56,19 @@ extensions = [
     "notebooks",
     "completeness",
 ]
-if os.environ.get("DOCS_INTERSPHINX"):  # names of other libraries are links then; it needs a network
+# Names of these libraries are links where their inventories are in reach; without a network they are code.
+intersphinx_mapping = {
+    name: (site, None)
+    for name, site in {
+        "jax": "https://docs.jax.dev/en/latest",
+        "numpy": "https://numpy.org/doc/stable",
+        "numba": "https://numba.readthedocs.io/en/stable",
+        "warp": "https://nvidia.github.io/warp",
+    }.items()
+    if answers(f"{site}/objects.inv")
+}
+if intersphinx_mapping:
     extensions.append("sphinx.ext.intersphinx")
-    intersphinx_mapping = {
-        "jax": ("https://docs.jax.dev/en/latest", None),
-        "numpy": ("https://numpy.org/doc/stable", None),
-        "numba": ("https://numba.readthedocs.io/en/stable", None),
-        "warp": ("https://nvidia.github.io/warp", None),
-    }
 exclude_patterns = ["README.md", "_ext", "paper"]
 suppress_warnings: list[str] = []
 

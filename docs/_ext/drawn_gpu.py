@@ -7,7 +7,7 @@ from typing import Any, Final
 from drawing import Drawn, Marks, dots, for_any_window
 
 from event_ops_harness.headlines import records
-from event_ops_harness.report.figures import percent
+from event_ops_harness.report.figures import percent, ratio
 
 BUSY: Final = ", GPU busy, "
 COUNTED: Final = ("numba_cuda", "brainevent")  # backends, ours first
@@ -31,7 +31,7 @@ def _cases() -> Iterator[tuple[str, str, float, float, float]]:
 
 
 def _beside(ours: float, xla: float) -> tuple[str, str]:
-    return (f"{xla:.1f}", f"{xla / ours:.2g}") if xla else ("", "")
+    return (f"{xla:.1f}", ratio(xla / ours)) if xla else ("", "")
 
 
 def _short(device: str) -> str:

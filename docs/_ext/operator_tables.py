@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from event_ops.discover import Operator
 from event_ops_harness.report.conformance import Ids, Matrix, joined, matrix
-from event_ops_harness.report.figures import duration, percent, short
+from event_ops_harness.report.figures import duration, percent, ratio, short
 from event_ops_harness.report.inputs import machine, read
 from event_ops_harness.report.rows import Group, compared, groups
 from event_ops_harness.results import markdown_table
@@ -153,7 +153,7 @@ def on_gpu(name: str, recorded: Sequence[Content]) -> str:
             if what == "us" and case.split(" ")[0] == name:
                 xla, share = (found.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
                 beside = [
-                    f"{xla / us:.2g}" if isinstance(xla, float) else "",
+                    ratio(xla / us) if isinstance(xla, float) else "",
                     percent(share) if share else "",
                 ]
                 rows.append(
