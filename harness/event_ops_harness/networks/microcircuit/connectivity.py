@@ -171,7 +171,7 @@ def connect(
     indptr = aligned_empty((parts, rows + 1), np.int32)
     entries[total:], indptr[:, 0] = 0, ends[:, 0]
     key, first = np.uint64(drawn.key), int(drawn.first)
-    args = ends, key, *drawn[1:-2], first, starts, index_bits(targets), entries, indptr
+    args = ends, key, drawn[1:-2], first, starts, index_bits(targets), entries, indptr
     # By the synapses onto all parts together, since a thread draws a row for all of them.
     ranges = slices((ends - ends[:, :1]).sum(axis=0))
     for (_, high), _ in zip(ranges, on_threads(lambda rows: fill_rows(*rows, *args), ranges), strict=True):

@@ -83,6 +83,7 @@ def deliver_rows(
     slots, now, word = np.int64(y.shape[0]), np.int64(slot[()]), np.uint64(key[()])
     low = np.int64(first[()])
     high = low + y.shape[1]
+    drawing = degrees, populations, starts, sizes, means, sds, tables
     rows = np.flatnonzero(spikes)
     places = places_of(degrees, rows, starts, sizes, low, high)
     room, counts = places[rows.size], np.empty(rows.size, np.int64)
@@ -91,17 +92,13 @@ def deliver_rows(
     if room < MIN_PARALLEL:
         for i in range(rows.size):
             begin, end = places[i], places[i + 1]
-            counts[i] = draw_row(
-                word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
-                targets[begin:end], steps[begin:end], codes[begin:end],
-            )  # fmt: skip
+            places_of_row = targets[begin:end], steps[begin:end], codes[begin:end]
+            counts[i] = draw_row(word, rows[i], drawing, low, high, *places_of_row)
     else:
         for i in prange(rows.size):
             begin, end = places[i], places[i + 1]
-            counts[i] = draw_row(
-                word, rows[i], degrees, populations, starts, sizes, means, sds, tables, low, high,
-                targets[begin:end], steps[begin:end], codes[begin:end],
-            )  # fmt: skip
+            places_of_row = targets[begin:end], steps[begin:end], codes[begin:end]
+            counts[i] = draw_row(word, rows[i], drawing, low, high, *places_of_row)
     for i in range(rows.size):
         for e in range(places[i], places[i] + counts[i]):
             y[(now + steps[e]) % slots, targets[e]] += np.float32(codes[e]) * scale[()]

@@ -180,14 +180,15 @@ def count_rows(
 
 @inner
 def draw_row(
-    key: Any, row: Any, degrees: Any, populations: Any, starts: Any, sizes: Any, means: Any, sds: Any,
-    tables: Any, low: Any, high: Any, targets: Any, steps: Any, codes: Any,
-) -> int:  # fmt: skip
+    key: Any, row: Any, drawing: Any, low: Any, high: Any, targets: Any, steps: Any, codes: Any
+) -> int:
     """Draw target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
 
-    Returns how many they are. The row has degrees[row, p] synapses onto population p; means and sds, by its
-    own population and p, are in units of a weight's code.
+    Returns how many they are. `drawing` has the arrays of a `Drawing` from degrees to tables: the row has
+    degrees[row, p] synapses onto population p; means and sds, by its own population and p, are in units of a
+    weight's code.
     """
+    degrees, populations, starts, sizes, means, sds, tables = drawing
     e, drawn, source = np.uint64(0), 0, populations[row]
     table = tables[source]
     for p in range(starts.size):
@@ -213,25 +214,17 @@ def draw_row(
 
 @outer
 def fill_rows(
-    begin: Any, end: Any, source_ends: Any, key: Any, degrees: Any, populations: Any, starts: Any,
-    sizes: Any, means: Any, sds: Any, tables: Any, low: Any, part_starts: Any, bits_of_column: Any,
-    entries: Any, indptr: Any,
+    begin: Any, end: Any, source_ends: Any, key: Any, drawing: Any, low: Any, part_starts: Any,
+    bits_of_column: Any, entries: Any, indptr: Any,
 ) -> None:  # fmt: skip
     """Draw the synapses of sources begin to end, of each source by part and in the order of their delays."""
-    room, high = 0, low + part_starts[-1]
+    room, high, degrees = 0, low + part_starts[-1], drawing[0]
     for row in range(begin, end):
-        degree = 0
-        for p in range(starts.size):
-            degree += degrees[row, p]
-        if degree > room:
-            room = degree
+        room = max(room, degrees[row].sum())
     targets, steps, codes = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     slots, places = np.empty(room, np.int32), np.empty(indptr.shape[0] * SLOTS, np.int32)
     for row in range(begin, end):
-        size = draw_row(
-            key, row, degrees, populations, starts, sizes, means, sds, tables, low, high,
-            targets, steps, codes,
-        )  # fmt: skip
+        size = draw_row(key, row, drawing, low, high, targets, steps, codes)
         # A counting sort by part and delay: count, add up to where each begins, put each in its place.
         for slot in range(places.size):
             places[slot] = 0
