@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from drawing import Drawn, Marks, curves, dots, for_any_window
@@ -193,23 +194,10 @@ def of_plasticity() -> Drawn:
     return Drawn(list(series), svg, ["rival", "spike", "times as long"], rows)
 
 
-def of_calls() -> Drawn:
-    """Draw one call through every way into JAX, and forms of a kernel."""
-    found = (group for _, group in _read("call", "forms", "neurons"))
-    rows = rivals(found, lambda group: group.name)
-    return beside(rows, "Time of a call over ours, by the way into JAX, logarithmic")
-
-
-def of_sampling() -> Drawn:
-    """Draw log-densities and samplers."""
-    rows = rivals((group for _, group in _read("sampling")), lambda group: group.name)
-    return beside(rows, "Rivals' time over ours, by density, logarithmic")
-
-
-def of_brainevent() -> Drawn:
-    """Draw BrainEvent's programs and calls on BrainEvent's backend beside ours."""
-    rows = rivals((group for _, group in _read("brainevent")), lambda group: group.name)
-    return beside(rows, "BrainEvent's time over ours, by program and call, logarithmic")
+def of_rivals(label: str, *names: str) -> Drawn:
+    """Draw each group of records beside its rivals."""
+    found = rivals((group for _, group in _read(*names)), lambda group: group.name)
+    return beside(found, f"{label}, logarithmic")
 
 
 def of_messages() -> Drawn:
@@ -238,12 +226,6 @@ def of_scaling() -> Drawn:
     return Drawn(list(series), svg, ["who", "entries", "time"], rows)
 
 
-def of_cold() -> Drawn:
-    """Draw imports and first calls."""
-    rows = rivals((group for _, group in _read("cold")), lambda group: group.name)
-    return beside(rows, "Time of imports and first calls over ours, logarithmic")
-
-
 def of_memory() -> Drawn:
     """List bytes for each synapse; there is nothing to draw."""
     rows: dict[str, dict[str, str]] = {}
@@ -264,12 +246,12 @@ CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
     "threads": of_threads,
     "derivatives": of_derivatives,
     "plasticity": of_plasticity,
-    "calls": of_calls,
-    "sampling": of_sampling,
-    "brainevent": of_brainevent,
+    "calls": partial(of_rivals, "Time of a call over ours, by the way into JAX", "call", "forms", "neurons"),
+    "sampling": partial(of_rivals, "Rivals' time over ours, by density", "sampling"),
+    "brainevent": partial(of_rivals, "BrainEvent's time over ours, by program and call", "brainevent"),
     "messages": of_messages,
     "scaling": of_scaling,
-    "cold": of_cold,
+    "cold": partial(of_rivals, "Time of imports and first calls over ours", "cold"),
     "memory": of_memory,
     "limit": of_limit,
     "gpu-runs": of_runs,
