@@ -27,11 +27,11 @@ _PACKAGES = (
 _LOCAL = ("--rivals-python", "--output", "--benchmark-json", "--benchmark-storage", "--benchmark-histogram")
 
 
-def new_table(title: str, columns: Sequence[str], text: Container[str], whole: Container[str] = ()) -> Table:
-    """Return a table without rows: columns of figures, except in `text`; `whole` ones do not wrap."""
+def new_table(title: str, columns: Sequence[str], text: Container[str]) -> Table:
+    """Return a table without rows: columns of figures, except in `text`."""
     table = Table(title=title, title_justify="left")
     for name in columns:
-        table.add_column(name, justify="left" if name in text else "right", no_wrap=name in whole)
+        table.add_column(name, justify="left" if name in text else "right")
     return table
 
 

@@ -46,7 +46,7 @@ def _triad(a: Any, b: Any, c: Any, s: float) -> None:
         a[i] = b[i] + s * c[i]
 
 
-def bytes_per_second(footprint: int, rounds: int = 5) -> float:
+def bytes_per_second(footprint: int) -> float:
     """Return the best bandwidth over three arrays of float64 that take `footprint` bytes together.
 
     Counted as STREAM counts: two reads and a write, not the read that a write into a cache begins with.
@@ -55,7 +55,7 @@ def bytes_per_second(footprint: int, rounds: int = 5) -> float:
     size = max(1, footprint // 24)
     a, b, c = (np.ones(size) for _ in range(3))
     _triad(a[:1], b[:1], c[:1], 3.0)  # compiles
-    times = times_per_step({"": repeated(lambda: _triad(a, b, c, 3.0))}, rounds=rounds, budget=0.2)
+    times = times_per_step({"": repeated(lambda: _triad(a, b, c, 3.0))}, rounds=5, budget=0.2)
     return 24 * size / min(times[""])
 
 

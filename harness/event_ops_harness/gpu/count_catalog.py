@@ -21,25 +21,19 @@ from ptx_on_cpu.counters.roofline import ASSUMPTIONS
 
 OUTPUT: Final = RESULTS / "gpu_counters.json"
 COMPILERS: Final = ("numba-cuda", "nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "warp-lang")
-# Heads of the printed table, and the fields of a row that they show.
-COLUMNS: Final = {
-    "operator": "operator",
-    "case": "case",
-    "backend": "backend",
-    "launches": "launches",
-    "bytes / ideal": "excess",
-    "streamed": "streamed",
-    "instructions": "instructions",
-    "warps": "warp_efficiency",
-    "conflicts": "bank_conflicts",
-    "atomics": "atomics",
-    "registers": "registers",
-    "local": "local",
-    "occupancy": "occupancy",
-    "ESTIMATE H100, us": "h100_us",
-    "ESTIMATE H200, us": "h200_us",
-}
 _WORDS: Final = ("operator", "case", "backend")
+# Fields of a row that the printed table shows, and the heads of those that have others.
+FIELDS: Final = (
+    *(*_WORDS, "launches", "excess", "streamed", "instructions", "warp_efficiency", "bank_conflicts"),
+    *("atomics", "registers", "local", "occupancy", "h100_us", "h200_us"),
+)
+HEADS: Final = {
+    "excess": "bytes / ideal",
+    "warp_efficiency": "warps",
+    "bank_conflicts": "conflicts",
+    "h100_us": "ESTIMATE H100, us",
+    "h200_us": "ESTIMATE H200, us",
+}
 LEGEND: Final = (
     "bytes / ideal: bytes of distinct sectors read and written, over those that any algorithm has to move; "
     "streamed: bytes asked for over bytes moved, of the worst array that is gone through once, without "
@@ -71,9 +65,9 @@ def text(value: Any) -> str:
 
 def show(rows: Sequence[Row]) -> None:
     """Print the rows, and the meaning of the columns."""
-    table = new_table("Counted, not measured", list(COLUMNS), _WORDS)
+    table = new_table("Counted, not measured", [HEADS.get(field, field) for field in FIELDS], _WORDS)
     for written in (row.written() for row in rows):
-        table.add_row(*(text(written[field]) for field in COLUMNS.values()))
+        table.add_row(*(text(written[field]) for field in FIELDS))
     console = Console(width=170)
     console.print(table)
     console.print(LEGEND, highlight=False)

@@ -115,17 +115,15 @@ def first_state(model: HpcBenchmark, seed: int, blocks: EqualBlocks) -> State:
 
 
 def interval_of(
-    model: HpcBenchmark, seed: int, blocks: EqualBlocks, backend: str | None = None
+    model: HpcBenchmark, seed: int, blocks: EqualBlocks
 ) -> Callable[[State, Synapses], tuple[State, Lists]]:
     """Return `delay` steps of one block, and then the exchange."""
     n, size = model.neurons, blocks.size
-    move = partial(NEURON, **neuron_parameters(model), backend=backend)
-    arrivals = partial(
-        event_ops.compact_event_arrivals, shape=(n, size), encoding="ids", slot=0, backend=backend
-    )
+    move = partial(NEURON, **neuron_parameters(model))
+    arrivals = partial(event_ops.compact_event_arrivals, shape=(n, size), encoding="ids", slot=0)
     drive = {"mean": model.rate_outside * model.dt * 1e-3, "weight": np.float32(model.weight), "seed": seed}
-    outside = partial(event_ops.poisson_input, **drive, initial=np.zeros(size, np.float32), backend=backend)
-    compact = partial(event_ops.spike_compact, capacity=capacity_of(size), backend=backend)
+    outside = partial(event_ops.poisson_input, **drive, initial=np.zeros(size, np.float32))
+    compact = partial(event_ops.spike_compact, capacity=capacity_of(size))
     rooms = {"neurons": n, "message": capacity_of(size), "capacity": capacity_of(n)}
 
     def interval(state: State, synapses: Synapses) -> tuple[State, Lists]:
