@@ -93,7 +93,7 @@ def leave_out(session: WorkDB, sample: int | None, seed: int) -> None:
     session.set_multiple_results([item.job_id for item in items if item.job_id not in kept], skipped)
 
 
-def looked_at(session: WorkDB) -> list[WorkResult]:
+def reviewed(session: WorkDB) -> list[WorkResult]:
     """The results of the changes that were made."""
     results = [result for _, result in session.completed_work_items]
     return [result for result in results if result.worker_outcome != WorkerOutcome.SKIPPED]
@@ -127,7 +127,7 @@ def main(argv: list[str] | None = None) -> int:
             leave_out(session, options.sample, options.seed)
         cosmic_ray("exec", config.name, file.name)
         with use_db(file, WorkDB.Mode.open) as session:
-            results = looked_at(session)
+            results = reviewed(session)
     unnoticed = [str(x.diff) for x in results if x.test_outcome == TestOutcome.SURVIVED]
     endless = sum(x.output == "timeout" for x in results)
     print("\n\n".join(unnoticed))

@@ -82,12 +82,12 @@ def statistics(network: str, found: Any, which: dict[str, Any]) -> dict[str, flo
 
 def main(network: str, simulator: str) -> None:
     """Go on from the runs that are there, if they are of this model."""
-    path, asked = Path(__file__).with_name(f"{network}_{simulator}.json"), NETWORKS[network]
+    path, options = Path(__file__).with_name(f"{network}_{simulator}.json"), NETWORKS[network]
     kept = json.loads(path.read_text()) if path.exists() else {}
-    runs = kept["runs"] if kept.get("model") == asdict(asked.model) else []
-    populations = asked.excitatory, asked.neurons - asked.excitatory
-    which = {"populations": populations, "between": (asked.since, asked.seconds)}
-    for seed in asked.seeds[len(runs) :]:
+    runs = kept["runs"] if kept.get("model") == asdict(options.model) else []
+    populations = options.excitatory, options.neurons - options.excitatory
+    which = {"populations": populations, "between": (options.since, options.seconds)}
+    for seed in options.seeds[len(runs) :]:
         found, versions = simulate(network, simulator, seed)
         said = statistics(network, found, which)
         runs.append({"seed": seed} | {name: round(x, 4) for name, x in said.items()})
@@ -96,10 +96,10 @@ def main(network: str, simulator: str) -> None:
             simulator: versions[simulator],
             "numpy": np.__version__,
             "python": platform.python_version(),
-            "neurons": asked.neurons,
-            **(which if asked.excitatory else {"seconds": asked.seconds}),
+            "neurons": options.neurons,
+            **(which if options.excitatory else {"seconds": options.seconds}),
             "units": {"rate": "Hz", "cv": "1, see shared.statistics", "w": "nS or pA, at the end"},
-            "model": asdict(asked.model),
+            "model": asdict(options.model),
             "runs": runs,
         }
         path.write_text(json.dumps(made, indent=1) + "\n")

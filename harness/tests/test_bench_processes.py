@@ -186,7 +186,7 @@ def test_threads_takes_the_last_case_of_each_orientation(threads):
 def test_threads_refuses_another_count(monkeypatch: pytest.MonkeyPatch, threads):
     monkeypatch.setattr(threads, "ask", lambda *_: {"threads": 1, "seconds": 1.0, "parallel": True})
     with pytest.raises(WorkerError, match="Numba started with 1 threads; expected 2"):
-        threads.asked({}, 2)
+        threads.measured({}, 2)
 
 
 def test_a_kernel_without_threads_is_skipped(monkeypatch: pytest.MonkeyPatch, threads):

@@ -64,5 +64,5 @@ def recent_events(call: Call) -> np.ndarray:
 def around_arrivals(call: Call, outs: Outs, active: np.ndarray) -> int:
     """Count the bytes of the history, lists only as far as they are filled, and of the sums."""
     lists = call.history.dtype == np.int32
-    looked_at = int(active.sum()) * call.history.itemsize if lists else size(call.history)
-    return looked_at + size(*outs) + initial_sums(call, outs)
+    history = int(active.sum()) * call.history.itemsize if lists else size(call.history)
+    return history + size(*outs) + initial_sums(call, outs)

@@ -22,7 +22,7 @@ _KINDS: Final = "row", "column"
 _SUBJECT: Final = Subject("rule", "synapse", "synaptic variable", "neurons or synapses", "on_pre")
 
 
-def applied(
+def apply_rule(
     storage: Storage,
     function: Callable[..., Any],
     synapses: Any,

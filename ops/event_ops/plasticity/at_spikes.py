@@ -10,7 +10,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array, check_rank
 from event_ops.checks.csr import check_structure, check_transpose, matrix_shape
 from event_ops.checks.values import contract
-from event_ops.plasticity.apply_rule import applied
+from event_ops.plasticity.apply_rule import apply_rule
 from event_ops.plasticity.emit import COLUMNS, DENSE_COLUMNS, DENSE_ROWS, ROWS, Storage
 
 Synapses = TypeVar("Synapses", bound=Any)
@@ -89,7 +89,7 @@ def on_pre(
     shape = matrix_shape(shape)
     check_structure(indices, indptr, shape)
     structure = indices, indptr
-    return applied(ROWS, rule, synapses, structure, spikes, indices.shape, shape, 0, variables, backend)
+    return apply_rule(ROWS, rule, synapses, structure, spikes, indices.shape, shape, 0, variables, backend)
 
 
 @contract(rows=contracts.rows, indptr=contracts.ends_of("rows"), permutation=contracts.permutation_of("rows"))
@@ -141,7 +141,7 @@ def on_post(
     shape = matrix_shape(shape)
     check_transpose(rows, indptr, permutation, shape)
     structure = rows, indptr, permutation
-    return applied(COLUMNS, rule, synapses, structure, spikes, rows.shape, shape, 1, variables, backend)
+    return apply_rule(COLUMNS, rule, synapses, structure, spikes, rows.shape, shape, 1, variables, backend)
 
 
 def _given(function: str, name: str, spikes: Any, **structure: Any) -> jax.Array:
@@ -172,4 +172,4 @@ def _dense(
     shape = W.shape[0], W.shape[1]
     if declared_shape is not None and tuple(declared_shape) != shape:
         raise ValueError(f"shape is {declared_shape}; expected {shape}, as the synapses have it, or no shape")
-    return applied(storage, rule, synapses, (), spikes, shape, shape, axis, variables, backend)
+    return apply_rule(storage, rule, synapses, (), spikes, shape, shape, axis, variables, backend)

@@ -11,7 +11,7 @@ from event_ops.catalog.stdp_on_post.op import of_synapse as potentiated
 from event_ops.catalog.stdp_on_pre.op import of_synapse as depressed
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
 from event_ops.kernels.reference.plasticity import check_trace, rate_and_bounds
-from event_ops.plasticity.apply_rule import applied
+from event_ops.plasticity.apply_rule import apply_rule
 from event_ops.plasticity.emit import COLUMNS, ROWS
 
 Matrix = TypeVar("Matrix", bound=Any)
@@ -200,7 +200,7 @@ def _after_rule(
         check_shape(f"state[{i}]", x, weights.shape, why="one value for each weight")
     synapses, structure = (weights, *others), _structure(A, axis)
     storage = COLUMNS if len(structure) > 2 else ROWS
-    moved, *others = applied(
+    moved, *others = apply_rule(
         storage, rule, synapses, structure, spikes, weights.shape, A.shape, axis, variables, backend
     )
     return (A.with_data(moved), *others) if state else A.with_data(moved)

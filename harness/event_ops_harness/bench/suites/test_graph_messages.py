@@ -67,13 +67,13 @@ def members_of(name, nodes, edges, features, gradient, python, stack):
     np.savez(folder / "graph.npz", allow_pickle=False, **arrays)
     request = {"graph": str(folder / "graph.npz"), "message": name, "gradient": gradient, "threads": cores()}
     for library in FOREIGN:
-        asked = request | {"library": library, "result": str(folder / f"{library}.npz")}
+        task = request | {"library": library, "result": str(folder / f"{library}.npz")}
         try:
-            worker = stack.enter_context(closing(Worker(Rival(library, PROGRAM), python, asked)))
+            worker = stack.enter_context(closing(Worker(Rival(library, PROGRAM), python, task)))
         except WorkerError as error:
             missing[library] = str(error)
         else:
-            members[library] = Steps(worker.run, functools.partial(values_of, worker, asked["result"]))
+            members[library] = Steps(worker.run, functools.partial(values_of, worker, task["result"]))
     return members, missing
 
 
@@ -100,9 +100,9 @@ def test_messages(in_turns, benchmark, request, stack, nodes, edges, name, featu
 @functools.lru_cache(maxsize=1)
 def peaks(name, nodes, edges, gradient, rounds):
     """Return the group of fresh processes at the most features."""
-    asked = {"name": name, "nodes": nodes, "edges": edges, "features": FEATURES[-1], "gradient": gradient}
+    task = {"name": name, "nodes": nodes, "edges": edges, "features": FEATURES[-1], "gradient": gradient}
     able = [member for member in WAYS if member != PRODUCT or name == "product"]
-    jobs = {x: functools.partial(ask, "graph_messages", asked | {"member": x}, RETURNS_MEMORY) for x in able}
+    jobs = {x: functools.partial(ask, "graph_messages", task | {"member": x}, RETURNS_MEMORY) for x in able}
     answers, failed = take_turns(jobs, rounds)
     for member, (first, *_) in answers.items():
         if abs(first["norm"] / answers[OURS][0]["norm"] - 1) > 1e-3:

@@ -45,7 +45,7 @@ def threads(what, rounds, budget):
         request = {"footprint": traffic.beyond_cache()}
     else:
         request = dict(zip(("operator", "case"), CASES[what], strict=True), budget=budget)
-    jobs = {name: functools.partial(asked, request, n) for name, n in MEMBERS.items()}
+    jobs = {name: functools.partial(measured, request, n) for name, n in MEMBERS.items()}
     answers, failed = take_turns(jobs, rounds)
     if not failed and not all(each["parallel"] for rounds in answers.values() for each in rounds):
         return Group({}, skipped=dict.fromkeys(answers, "starts no threads"))
@@ -53,7 +53,7 @@ def threads(what, rounds, budget):
     return group_of(answers, failed, lambda each: each["seconds"], functools.partial(told, alone))
 
 
-def asked(request, threads):
+def measured(request, threads):
     answer = ask("threads", request, {"NUMBA_NUM_THREADS": str(threads)})
     if answer["threads"] != threads:
         raise WorkerError(f"Numba started with {answer['threads']} threads; expected {threads}")

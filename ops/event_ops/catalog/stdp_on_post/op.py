@@ -11,7 +11,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_transpose, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.plasticity import bounded, check_trace, check_weights, rate_and_bounds
-from event_ops.plasticity.apply_rule import applied, define_rule_kernel
+from event_ops.plasticity.apply_rule import apply_rule, define_rule_kernel
 from event_ops.plasticity.emit import COLUMNS
 
 
@@ -75,7 +75,7 @@ def stdp_on_post(
     rate, low, high = rate_and_bounds(w, "A_plus", A_plus, w_min, w_max)
     variables = {"x_pre": x_pre, "A_plus": rate, "w_min": low, "w_max": high}
     structure = rows, indptr, permutation
-    return applied(
+    return apply_rule(
         COLUMNS, of_synapse, w, structure, spikes_post, w.shape, shape, 1, variables, backend, kernel
     )
 

@@ -11,7 +11,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.csr import check_structure, matrix_shape
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.plasticity import bounded, check_trace, check_weights, rate_and_bounds
-from event_ops.plasticity.apply_rule import applied, define_rule_kernel
+from event_ops.plasticity.apply_rule import apply_rule, define_rule_kernel
 from event_ops.plasticity.emit import ROWS
 
 
@@ -71,7 +71,7 @@ def stdp_on_pre(
     check_trace("x_post", x_post, w, shape[1], f"column of shape={shape}")
     rate, low, high = rate_and_bounds(w, "A_minus", A_minus, w_min, w_max)
     variables = {"x_post": x_post, "A_minus": rate, "w_min": low, "w_max": high}
-    return applied(
+    return apply_rule(
         ROWS, of_synapse, w, (indices, indptr), spikes_pre, w.shape, shape, 0, variables, backend, kernel
     )
 

@@ -178,12 +178,12 @@ def numba_function(
                 "expected no outs, no static_argnames, no side effects and no derivatives"
             )
         return ufunc_call(ufunc, vmap_method)
-    in_python = config.DISABLE_JIT and inspect.isfunction(function)
-    dispatcher: Any = function if in_python else njit_function(function, "numba_function")
+    interpreted = config.DISABLE_JIT and inspect.isfunction(function)
+    dispatcher: Any = function if interpreted else njit_function(function, "numba_function")
     plain: Any = getattr(dispatcher, "py_func", dispatcher)
     subject = f"kernel '{plain.__name__}'"
     parameters = Parameters.of(plain, static_argnames, ())
-    read = None if in_python else outside(dispatcher)  # Python reads values from outside at each call
+    read = None if interpreted else outside(dispatcher)  # Python reads values from outside at each call
     effects = {"has_side_effect": has_side_effect, "ordered": ordered}
 
     @functools.cache
@@ -192,7 +192,7 @@ def numba_function(
     ) -> NumbaKernel:
         kernel = storing(dispatcher, inputs, dict(constants), num_outs)
         of_kernel = Parameters(getattr(kernel, "py_func", kernel), (), numbers)
-        kind = NumbaPython if in_python else kernel_class(differentiable)
+        kind = NumbaPython if interpreted else kernel_class(differentiable)
         return kind(vmap_method, (), kernel, of_kernel, outside=read, **effects)
 
     describe = describe_as(plain, 0, parameters.constant)
@@ -214,7 +214,7 @@ def numba_function(
 
         return call
 
-    is_parallel = not in_python and dispatcher.targetoptions.get("parallel")
+    is_parallel = not interpreted and dispatcher.targetoptions.get("parallel")
     return on_all_threads(for_count, describe) if is_parallel else for_count(None)
 
 

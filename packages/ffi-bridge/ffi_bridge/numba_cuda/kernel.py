@@ -181,7 +181,7 @@ def numba_cuda_callable(
     read = Outside.of_launches(
         f"function '{func.__name__}'", func, lambda x: readings(x) if is_dispatcher(x) else None
     )
-    spec, in_python = (
+    spec, interpreted = (
         kind(vmap_method, aliases, parameters, has_side_effect=has_side_effect, outside=read)
         for kind in (NumbaCudaCallable, NumbaCudaPython)
     )
@@ -196,7 +196,7 @@ def numba_cuda_callable(
             recorded = record(parameters, constants, ins, call_outs.flat)
         except NotRecordableError as obstacle:
             warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=3)
-            return call_outs.restore(call_kernel(in_python, NativeCall(call_outs.flat, constants), ins))
+            return call_outs.restore(call_kernel(interpreted, NativeCall(call_outs.flat, constants), ins))
         every = (*call_outs.flat, *recorded.temporaries)
         results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), ins)
         return call_outs.restore(results[: len(call_outs.flat)])
