@@ -92,7 +92,6 @@ class Flow:
     @functools.cached_property
     def loops(self) -> dict[int, frozenset[int]]:
         """Return the blocks of each loop, by its header; inner loops are parts of outer ones."""
-        predecessors = self._predecessors()
         members: dict[int, set[int]] = {}
         for last, header in sorted(self.backward_edges):
             inside = members.setdefault(header, {header})
@@ -102,10 +101,12 @@ class Flow:
                 block = stack.pop()
                 if block not in inside:
                     inside.add(block)
-                    stack += predecessors[block]
+                    stack += self.predecessors[block]
         return {header: frozenset(inside) for header, inside in members.items()}
 
-    def _predecessors(self) -> list[list[int]]:
+    @functools.cached_property
+    def predecessors(self) -> list[list[int]]:
+        """Return the blocks before each one."""
         predecessors: list[list[int]] = [[] for _ in self.starts]
         for block, following in enumerate(self.successors):
             for each in following:

@@ -82,12 +82,8 @@ class Passing:
     @functools.cached_property
     def _dominators(self) -> list[int]:
         """Return, for each block, the blocks that lie on every way to it, as bits."""
-        preceding: list[list[int]] = [[] for _ in self._flow.starts]
-        for block, following in enumerate(self._flow.successors):
-            for each in following:
-                if each:  # the first block has its own begin
-                    preceding[each].append(block)
-        return _on_every_way(preceding)
+        # The first block has its own begin.
+        return _on_every_way([[], *self._flow.predecessors[1:]])
 
 
 def _on_every_way(next_: Sequence[Sequence[int]]) -> list[int]:
