@@ -65,16 +65,16 @@ def record_like(network: Any, plan: Plan, outs: Any) -> list[Any]:
 
 def structured(network: Any, plan: Plan, results: Sequence[Any]) -> Any:
     """Return results, given in the order of `plan.outputs`, as the structure of outs."""
-    layout, found = network.layout, iter(results)
+    layout, leaves = network.layout, iter(results)
     names = list(layout.populations)
     parts = zip(names, plan.populations, strict=True)
-    neurons = {name: {key: next(found) for key in part.states} for name, part in parts}
-    histories = {name: next(found) for name in names}
-    learning = {part.projection: {name: next(found) for name in _names(part)} for part in plan.learning}
+    neurons = {name: {key: next(leaves) for key in part.states} for name, part in parts}
+    histories = {name: next(leaves) for name in names}
+    learning = {part.projection: {name: next(leaves) for name in _names(part)} for part in plan.learning}
     count = len(network.projections) if plan.learning else 0
     synapses = tuple(learning.get(place, {}) for place in range(count))
-    listed = next(found), next(found), next(found)
+    listed = next(leaves), next(leaves), next(leaves)
     states: dict[str, dict[str, jax.Array]] = {name: {} for name in layout.named(network.record.states)}
     for p, key in plan.recorded:
-        states[names[p]][key] = next(found)
+        states[names[p]][key] = next(leaves)
     return layout.nested(neurons), layout.nested(histories), synapses, (*listed, layout.nested(states))

@@ -108,13 +108,13 @@ def _run(network: Any, state: State, plan: Plan, arrays: Arrays, outs: Any) -> A
         input_output_aliases={len(arrays) + k: k for k in range(len(old))},
     )
     given = [jnp.asarray(x) for x in arrays.values()]
-    found = run(*(x if x.ndim else x.reshape(1) for x in given), *old)
+    results = run(*(x if x.ndim else x.reshape(1) for x in given), *old)
     last = int(arrays["steps"]) % 2
     ended = [
         x[last] if name in two_rows(plan) else x
-        for name, x in zip(names_of_changed(plan), found, strict=False)
+        for name, x in zip(names_of_changed(plan), results, strict=False)
     ]
-    return structured(network, plan, [*ended, *found[len(old) :]])
+    return structured(network, plan, [*ended, *results[len(old) :]])
 
 
 build = make_build(_run, on_gpu=True)

@@ -33,8 +33,8 @@ def _asm(name: str, text: str, result: Any, *, reads: bool) -> Any:
             )
             outs = "=r," if reads else ""
             asm = cgutils.ir.InlineAsm(function, text, f"{outs}l,~{{memory}}", side_effect=True)
-            found = builder.call(asm, [address])
-            return found if reads else context.get_dummy_value()
+            value = builder.call(asm, [address])
+            return value if reads else context.get_dummy_value()
 
         return result(array, i), emit
 

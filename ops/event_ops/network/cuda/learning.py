@@ -178,7 +178,7 @@ def _traces(part: Learning, side: str) -> list[str]:
 
 def _named(text: str, names: dict[str, Any], **lines: list[str]) -> list[str]:
     """Return the lines of a text, with names in place of its capitals."""
-    found = "\n".join(filled(text, **lines))
+    code = "\n".join(filled(text, **lines))
     for name, value in names.items():
-        found = found.replace(name, str(value))
-    return found.splitlines()
+        code = code.replace(name, str(value))
+    return code.splitlines()

@@ -77,7 +77,7 @@ def by_warp(projections: Sequence[Projection], arrays: Arrays) -> Arrays:
     starts[word * rows + i] is the first entry of row i onto the neurons of a word, lanes and weights are the
     entries. Columns and rows that are out of range have none.
     """
-    found = {name: x for name, x in arrays.items() if not name.startswith("matrix")}
+    in_order = {name: x for name, x in arrays.items() if not name.startswith("matrix")}
     for q, part in enumerate(projections):
         A: Any = part.A.tocsr() if isinstance(part.A, CompactCSR) else part.A
         data = A.data.astype(part.dtype) if isinstance(part.A, CompactCSR) else arrays[f"matrix{q}_0"]
@@ -87,10 +87,10 @@ def by_warp(projections: Sequence[Projection], arrays: Arrays) -> Arrays:
         cell = jnp.where(held, (A.indices // WARP).astype(jnp.int32) * rows + row.astype(jnp.int32), cells)
         order = jnp.argsort(cell)
         counts = jnp.zeros(cells + 1, jnp.int32).at[cell].add(1)
-        found[f"starts{q}"] = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(counts[:-1])])
-        found[f"lanes{q}"] = (A.indices[order] % WARP).astype(jnp.int32)
-        found[f"weights{q}"] = data[order] if data.ndim else data
-    return found
+        in_order[f"starts{q}"] = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(counts[:-1])])
+        in_order[f"lanes{q}"] = (A.indices[order] % WARP).astype(jnp.int32)
+        in_order[f"weights{q}"] = data[order] if data.ndim else data
+    return in_order
 
 
 def are_few(projections: Sequence[Projection]) -> bool:
