@@ -22,19 +22,19 @@ def shares(totals: Mapping[str, int]) -> dict[str, tuple[float, float]]:
 
 def judge(file: Path) -> int:
     """Print the shares in a file of `coverage json`."""
-    found = shares(json.loads(file.read_text(encoding="utf-8"))["totals"])
-    for kind, (share, least) in found.items():
+    by_kind = shares(json.loads(file.read_text(encoding="utf-8"))["totals"])
+    for kind, (share, least) in by_kind.items():
         print(f"{kind}: {share:.1%} covered, at least {least:.0%} wanted")
-    return int(any(share < least for share, least in found.values()))
+    return int(any(share < least for share, least in by_kind.values()))
 
 
 def main() -> int:
     """Combine the data of all processes, list the lines that no test reached, and judge the whole."""
     with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "coverage.json"
-        for words in ("combine --quiet", "report --skip-covered", f"json --quiet -o {found}"):
+        file = Path(folder) / "coverage.json"
+        for words in ("combine --quiet", "report --skip-covered", f"json --quiet -o {file}"):
             subprocess.run([sys.executable, "-m", "coverage", *words.split()], check=True)
-        return judge(found)
+        return judge(file)
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ def select_pyenv_versions() -> None:
     """pyenv's shims answer only for selected versions: select each supported one it has."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     pattern = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED))})\.\d+")
-    found = [p.name for p in root.glob("versions/*") if pattern.fullmatch(p.name)]
-    found.sort(key=lambda v: (not v.startswith(RUNNING), [int(n) for n in v.split(".")]))
-    if found:
-        os.environ.setdefault("PYENV_VERSION", ":".join(found))
+    versions = [p.name for p in root.glob("versions/*") if pattern.fullmatch(p.name)]
+    versions.sort(key=lambda v: (not v.startswith(RUNNING), [int(n) for n in v.split(".")]))
+    if versions:
+        os.environ.setdefault("PYENV_VERSION", ":".join(versions))
 
 
 def answers(version: str) -> bool:

@@ -17,8 +17,8 @@ EMULATED = "emulated-sm90"  # a platform
 
 def rows(path: Path = MATRIX) -> list[dict]:
     """Return every row, with the name it is called by."""
-    found = tomllib.loads(path.read_text(encoding="utf-8"))["row"]
-    return [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in found]
+    declared = tomllib.loads(path.read_text(encoding="utf-8"))["row"]
+    return [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
 
 
 def sessions(name: str, path: Path = MATRIX) -> list[str]:

@@ -24,8 +24,8 @@ def problems(tag: str, root: Path = ROOT, address: str | None = None) -> Iterato
     """Yield a line for everything that keeps `tag` from being a release."""
     number = tag.removeprefix("v")
     for package in PACKAGES:
-        found = VERSION.search(_read(root, f"{package}/__init__.py"))
-        version = found[1] if found else "none"
+        match = VERSION.search(_read(root, f"{package}/__init__.py"))
+        version = match[1] if match else "none"
         if tag != f"v{version}":
             yield f"{package} has version {version}; the tag is {tag}, expected v{version}"
     lines = {"CITATION.cff": f"version: {number}", "ci/conda/recipe.yaml": f'  version: "{number}"'}
@@ -56,9 +56,9 @@ def _read(root: Path, file: str | Path) -> str:
 
 def main(argv: list[str]) -> int:
     """Print the problems; return 1 if there are any."""
-    found = list(problems(argv[0], address=argv[1] if len(argv) > 1 else None))
-    print("\n".join(found) or f"{argv[0]} is the version of every distribution")
-    return int(bool(found))
+    faults = list(problems(argv[0], address=argv[1] if len(argv) > 1 else None))
+    print("\n".join(faults) or f"{argv[0]} is the version of every distribution")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":

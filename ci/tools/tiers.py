@@ -21,11 +21,11 @@ LEFT_OUT = {"thorough": "thorough", "promise": "promises", "slow": "slow"}  # by
 def values_of(case: Any) -> set[Any]:
     """Return the parameters of a case and what they are, by identity; as one what is parametrized as one."""
     left = dict(case.callspec.params)
-    found = set()
+    values = set()
     for mark in case.iter_markers("parametrize"):
         names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
-        found.add(tuple((name, id(left.pop(name.strip()))) for name in names))
-    return found | {(name, id(value)) for name, value in left.items()}
+        values.add(tuple((name, id(left.pop(name.strip()))) for name in names))
+    return values | {(name, id(value)) for name, value in left.items()}
 
 
 def each_value_once(cases: list[Any]) -> list[Any]:

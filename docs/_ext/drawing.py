@@ -87,8 +87,8 @@ def dots(
             else (4, y - 10 if above and marks else y + 4, "start")
         )
         parts.append(_text(*where, name, "head" if marks is None else "name"))
-        for series, found in (marks or {}).items():
-            parts.append(_marked(names.index(series), name, series, sorted(found), y, scale.at))
+        for series, ratios in (marks or {}).items():
+            parts.append(_marked(names.index(series), name, series, sorted(ratios), y, scale.at))
     return _svg(width, bottom + 22, label, parts)
 
 
@@ -102,9 +102,9 @@ def _apart(scale: LogScale) -> list[float]:
 
 
 def _marked(
-    kind: int, row: str, series: str, found: Sequence[float], y: float, at: Callable[[float], float]
+    kind: int, row: str, series: str, values: Sequence[float], y: float, at: Callable[[float], float]
 ) -> str:
-    low, middle, high = found[0], statistics.median(found), found[-1]
+    low, middle, high = values[0], statistics.median(values), values[-1]
     words = ratio(middle) if low == high else f"{ratio(low)} to {ratio(high)}, median {ratio(middle)}"
     bar = f'<line class="c{kind}" x1="{at(low):.1f}" x2="{at(high):.1f}" y1="{y}" y2="{y}"/>'
     return f"<g><title>{escape(f'{row}, {series}: {words}')}</title>{bar}{_mark(kind, at(middle), y)}</g>"

@@ -23,9 +23,9 @@ def _records() -> list[Mapping[str, Any]]:
 def _cases() -> Iterator[tuple[str, str, float, float, float]]:
     """Yield device, case, our time, that of XLA, and the share of the limit, of the largest cases."""
     for record in _records():
-        found = (record["steps"].get("catalog") or {}).get("found") or {}
-        for case in (key.partition(BUSY)[0] for key in found if key.endswith(f"{BUSY}us")):
-            ours, xla, share = (found.get(f"{case}{BUSY}{x}") for x in ("us", "reference us", "share"))
+        figures = (record["steps"].get("catalog") or {}).get("found") or {}
+        for case in (key.partition(BUSY)[0] for key in figures if key.endswith(f"{BUSY}us")):
+            ours, xla, share = (figures.get(f"{case}{BUSY}{x}") for x in ("us", "reference us", "share"))
             if share:
                 yield record["device"], case, ours, xla if isinstance(xla, float) else 0.0, share
 

@@ -23,8 +23,8 @@ Rows = Mapping[str, Marks | None]
 
 def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
     """Draw how many times as long rivals take, a line for each row."""
-    found = dict.fromkeys(name for marks in rows.values() for name in marks or ())
-    ordered = [name for name in names if name in found] or list(found)
+    present = dict.fromkeys(name for marks in rows.values() for name in marks or ())
+    ordered = [name for name in names if name in present] or list(present)
     svg = for_any_window(
         lambda width: dots(rows, ordered, label, ("a rival is faster", "event-ops is faster"), width)
     )
@@ -36,10 +36,10 @@ def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
     return Drawn(ordered, svg, ["what", "rival", "least", "median", "most", "cases"], table)
 
 
-def rivals(found: Iterable[Group], row: Callable[[Group], str]) -> dict[str, dict[str, list[float]]]:
+def rivals(compared: Iterable[Group], row: Callable[[Group], str]) -> dict[str, dict[str, list[float]]]:
     """Return the ratios of all rivals of these groups, by row and rival."""
     rows: dict[str, dict[str, list[float]]] = {}
-    for group in found:
+    for group in compared:
         for rival in group.rivals:
             rows.setdefault(row(group), {}).setdefault(rival.name, []).append(group.ratio(rival))
     return rows
@@ -48,8 +48,8 @@ def rivals(found: Iterable[Group], row: Callable[[Group], str]) -> dict[str, dic
 def of_headlines() -> Drawn:
     """Draw the README's figures."""
     rows: dict[str, Marks | None] = {}
-    for what, found in headlines.beside().items():
-        rows |= {what.replace("`", ""): None, **{name: {"a rival": x} for name, x in found.items()}}
+    for what, ratios in headlines.beside().items():
+        rows |= {what.replace("`", ""): None, **{name: {"a rival": x} for name, x in ratios.items()}}
     return beside(rows, "Rivals' time over ours, of five comparisons, logarithmic")
 
 
@@ -196,8 +196,8 @@ def of_plasticity() -> Drawn:
 
 def of_rivals(label: str, *names: str) -> Drawn:
     """Draw each group of records beside its rivals."""
-    found = rivals((group for _, group in _read(*names)), lambda group: group.name)
-    return beside(found, f"{label}, logarithmic")
+    rows = rivals((group for _, group in _read(*names)), lambda group: group.name)
+    return beside(rows, f"{label}, logarithmic")
 
 
 def of_messages() -> Drawn:
@@ -233,8 +233,8 @@ def of_memory() -> Drawn:
         for timing in group.timings:
             amount = timing.more.get("bytes_per_synapse")
             rows.setdefault(timing.name, {})[group.name] = "" if amount is None else f"{abs(amount):.1f}"
-    kinds = list(dict.fromkeys(kind for found in rows.values() for kind in found))
-    table = [[name, *(found.get(kind, "") for kind in kinds)] for name, found in rows.items()]
+    kinds = list(dict.fromkeys(kind for amounts in rows.values() for kind in amounts))
+    table = [[name, *(amounts.get(kind, "") for kind in kinds)] for name, amounts in rows.items()]
     return Drawn([], "", ["bytes a synapse", *kinds], table)
 
 

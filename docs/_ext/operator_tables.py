@@ -89,7 +89,7 @@ def _ran(name: str, results: Results) -> str:
         looked = {cell["row"] for cell in run["cells"] if cell["operator"] == name} & environments.keys()
         if done := [_where(environments.pop(row)) for row in list(environments) if row in looked]:
             said.append(f"Of {run['date']}, revision {run['commit']}: {'; '.join(done)}.")
-    absent = [f"{row} ({found['reason'] or 'it was not run'})" for row, found in environments.items()]
+    absent = [f"{row} ({record['reason'] or 'it was not run'})" for row, record in environments.items()]
     return " ".join(said) + (f" Not run: {', '.join(absent)}." if absent else "")
 
 
@@ -147,11 +147,11 @@ def on_gpu(name: str, recorded: Sequence[Content]) -> str:
     """Make a row per case and GPU: how long it works for a call, and for the reference by XLA."""
     rows: list[list[str]] = []
     for content in recorded:
-        found = (content["steps"].get("catalog") or {}).get("found") or {}
-        for key, us in found.items():
+        figures = (content["steps"].get("catalog") or {}).get("found") or {}
+        for key, us in figures.items():
             case, _, what = key.partition(_BUSY)
             if what == "us" and case.split(" ")[0] == name:
-                xla, share = (found.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
+                xla, share = (figures.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
                 beside = [
                     ratio(xla / us) if isinstance(xla, float) else "",
                     percent(share) if share else "",

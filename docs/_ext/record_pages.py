@@ -32,19 +32,19 @@ def write(folder: Path) -> None:
     for old in folder.glob("*.md"):
         if old.stem not in sections:
             old.unlink()
-    for name, found in sections.items():
-        write_changed(folder / f"{name}.md", page(found))
+    for name, content in sections.items():
+        write_changed(folder / f"{name}.md", page(content))
     write_changed(folder / "index.md", index(sections))
 
 
-def page(found: dict[str, Any]) -> str:
+def page(content: dict[str, Any]) -> str:
     """Return the page of a benchmark, a table for each operator that it times, and for the rest."""
-    tables = [(panel["title"], panel["remark"], panel["table"]) for panel in found["panels"]]
-    tables += [(table.title, f"{len(table.rows)} rows", table) for table in found["tables"]]
+    tables = [(panel["title"], panel["remark"], panel["table"]) for panel in content["panels"]]
+    tables += [(table.title, f"{len(table.rows)} rows", table) for table in content["tables"]]
     folded = "\n".join(fold(title, remark, table) for title, remark, table in tables)
-    notes = "\n".join(f"- {note}" for note in found["notes"])
-    measured = ["Measured by:", "\n".join(f"- `{command}`" for command in found["commands"])]
-    parts = [f"# {found['title']}", found["lead"], *(measured if found["commands"] else [])]
+    notes = "\n".join(f"- {note}" for note in content["notes"])
+    measured = ["Measured by:", "\n".join(f"- `{command}`" for command in content["commands"])]
+    parts = [f"# {content['title']}", content["lead"], *(measured if content["commands"] else [])]
     parts.append(f"```{{raw}} html\n{folded}\n```")
     return "\n\n".join([*filter(None, parts), *(["## Remarks", notes] if notes else [])]) + "\n"
 
@@ -76,6 +76,6 @@ def index(sections: dict[str, dict[str, Any]]) -> str:
     return "\n\n".join(["# All records", LEAD, "\n".join(rows), toctree]) + "\n"
 
 
-def _amount(found: dict[str, Any]) -> str:
-    tables: Sequence[Any] = [*found["panels"], *found["tables"]]
+def _amount(content: dict[str, Any]) -> str:
+    tables: Sequence[Any] = [*content["panels"], *content["tables"]]
     return f"{len(tables)} {'table' if len(tables) == 1 else 'tables'}"

@@ -46,9 +46,9 @@ class Network:
 def networks(folder: Path = RESULTS) -> list[Network]:
     """Return the networks of the records, in their order."""
     return [
-        found
+        network
         for record, name, source in NETWORKS
-        for found in _groups(json.loads((folder / f"{record}.json").read_text()), name, source)
+        for network in _groups(json.loads((folder / f"{record}.json").read_text()), name, source)
     ]
 
 
@@ -57,15 +57,15 @@ def _groups(record: dict, name: str, source: str) -> list[Network]:
     members: dict[str, dict[str, dict]] = {}
     for one in record["benchmarks"]:
         members.setdefault(one["group"], {})[one["name"]] = one["extra_info"]
-    found = []
+    networks = []
     for group, infos in members.items():
         ours = next(iter(infos.values()))  # the catalog's operators; a kernel by hand may follow
         if "rival" in ours:
             ratio, low, high = ours["ratio"], ours["low"], ours["high"]
             nest = infos["NEST"]["ratio"] / ratio if "NEST" in infos and ours["rival"] != "NEST" else math.nan
             label = f"{name}, {group.removeprefix('scale 1')}".replace(", , ", ", ").removesuffix(", ")
-            found.append(Network(label, source, ours["rival"], 1 / ratio, 1 / high, 1 / low, nest))
-    return found
+            networks.append(Network(label, source, ours["rival"], 1 / ratio, 1 / high, 1 / low, nest))
+    return networks
 
 
 def table(rows: list[Network]) -> str:

@@ -29,8 +29,8 @@ def ratios(record: str, rival: str, *, cases: str = "") -> list[float]:
     return _beside((g for g in groups(records().files[record]) if cases in g.name), rival)
 
 
-def _beside(found: Iterable[Group], rival: str) -> list[float]:
-    return [group.ratio(t) for group in found for t in group.timings if t.name == rival]
+def _beside(compared: Iterable[Group], rival: str) -> list[float]:
+    return [group.ratio(t) for group in compared for t in group.timings if t.name == rival]
 
 
 def plain(value: float) -> str:
@@ -102,8 +102,8 @@ def _derivatives() -> list[float]:
 
 def _over_value(member: str, *, where: str = "value") -> list[float]:
     """Return value and gradient, by Enzyme or by hand, over the value; `where` a kernel has such a member."""
-    found = [{t.name: t.us for t in group.timings} for group in groups(records().files["derivatives"])]
-    return [x[member] / x["value"] for x in found if "value" in x and where in x]
+    times = [{t.name: t.us for t in group.timings} for group in groups(records().files["derivatives"])]
+    return [x[member] / x["value"] for x in times if "value" in x and where in x]
 
 
 def _jvps() -> list[float]:
@@ -112,14 +112,14 @@ def _jvps() -> list[float]:
 
 
 def _postsynaptic() -> list[float]:
-    found = groups(records().files["catalog_events"])
-    return _beside((group for group in found if "-transposed" not in group.name), "MKL")
+    events = groups(records().files["catalog_events"])
+    return _beside((group for group in events if "-transposed" not in group.name), "MKL")
 
 
 def _programs(neurons: str) -> list[float]:
     named = ("CUBA", "COBA", "decision", "STDP")
-    found = groups(records().files["brainevent"])
-    return _beside((g for g in found if g.name.startswith(named) and f", {neurons}" in g.name), "BrainEvent")
+    timed = groups(records().files["brainevent"])
+    return _beside((g for g in timed if g.name.startswith(named) and f", {neurons}" in g.name), "BrainEvent")
 
 
 FIGURES: Final[Mapping[str, Callable[[], str]]] = {
@@ -180,7 +180,7 @@ def beside() -> dict[str, dict[str, list[float]]]:
 def table() -> str:
     """Return the README's figures: how many times as long rivals take, and the factors of a GPU."""
     rows = [
-        (what, "; ".join(f"{rival}: {span(found)}" for rival, found in rivals.items()))
+        (what, "; ".join(f"{rival}: {span(values)}" for rival, values in rivals.items()))
         for what, rivals in beside().items()
     ]
     gpu = (

@@ -63,17 +63,17 @@ def simulate(network: str, simulator: str, seed: int) -> tuple[Any, dict]:
         worker = Worker(rival, sys.executable, request | {"record": path})
         worker.run()
         worker.close()
-        with np.load(path) as found:
-            return dict(found), worker.versions
+        with np.load(path) as arrays:
+            return dict(arrays), worker.versions
 
 
-def statistics(network: str, found: Any, which: dict[str, Any]) -> dict[str, float]:
+def statistics(network: str, recorded: Any, which: dict[str, Any]) -> dict[str, float]:
     """Return the statistics of one run; `which` spikes count in a network that learns."""
     if network in ("cuba", "coba"):
-        rate = mean_rate(found["times"].size, NETWORKS[network].neurons, NETWORKS[network].seconds)
-        return {"rate": rate, "cv": interval_cv(found["times"], found["ids"])}
+        rate = mean_rate(recorded["times"].size, NETWORKS[network].neurons, NETWORKS[network].seconds)
+        return {"rate": rate, "cv": interval_cv(recorded["times"], recorded["ids"])}
     said = learning_statistics(
-        found["times"], found["ids"], found["w"], **which, dt=NETWORKS[network].model.dt
+        recorded["times"], recorded["ids"], recorded["w"], **which, dt=NETWORKS[network].model.dt
     )
     if network == "hpc_benchmark":
         del said["cv"]  # 0.1 s have too few intervals
@@ -88,8 +88,8 @@ def main(network: str, simulator: str) -> None:
     populations = options.excitatory, options.neurons - options.excitatory
     which = {"populations": populations, "between": (options.since, options.seconds)}
     for seed in options.seeds[len(runs) :]:
-        found, versions = simulate(network, simulator, seed)
-        said = statistics(network, found, which)
+        recorded, versions = simulate(network, simulator, seed)
+        said = statistics(network, recorded, which)
         runs.append({"seed": seed} | {name: round(x, 4) for name, x in said.items()})
         made = {
             "command": f"python harness/reference_data/simulated.py {network} {simulator}",

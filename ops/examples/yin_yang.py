@@ -46,9 +46,9 @@ def points(size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     while missing.size:
         x, y = rng.uniform(0, 2 * R_BIG, (2, missing.size))
         inside = np.hypot(x - R_BIG, y - R_BIG) <= R_BIG
-        found = inside & (class_of(x, y) == wanted[missing])
+        is_wanted = inside & (class_of(x, y) == wanted[missing])
         times[missing, :4] = SPAN * np.stack([x, y, 1 - x, 1 - y], axis=1)
-        missing = missing[~found]
+        missing = missing[~is_wanted]
     return times, wanted
 
 

@@ -26,8 +26,8 @@ def merged(rows: Path, cells: Path) -> dict[str, Any]:
     declared = tomllib.loads(rows.read_text(encoding="utf-8"))["row"]
     named_rows = [{"name": f"{r['python']}-{r['jax']}-{r['platform']}", **r} for r in declared]
     files = {row["name"]: cells / f"{row['name']}.json" for row in named_rows}
-    found = {name: json.loads(file.read_text()) if file.exists() else [] for name, file in files.items()}
-    by_row = {name: sorted(checked, key=_place) for name, checked in found.items()}
+    recorded = {name: json.loads(file.read_text()) if file.exists() else [] for name, file in files.items()}
+    by_row = {name: sorted(checked, key=_place) for name, checked in recorded.items()}
     return {
         "command": "nox -s matrix",
         **when(),

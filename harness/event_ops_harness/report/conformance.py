@@ -121,10 +121,10 @@ def joined(recorded: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     cells: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     rows: dict[Any, Mapping[str, Any]] = {}
     for content in sorted(recorded, key=lambda content: str(content.get("date", ""))):
-        found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+        newer: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
         for cell in content["cells"]:
-            found.setdefault((str(cell.get("operator")), str(cell.get("row"))), []).append(cell)
-        cells |= found
+            newer.setdefault((str(cell.get("operator")), str(cell.get("row"))), []).append(cell)
+        cells |= newer
         for row in content["rows"]:
             if row.get("status") != SKIPPED or row.get("name") not in rows:
                 rows[row.get("name")] = row

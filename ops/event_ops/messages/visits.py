@@ -117,7 +117,7 @@ def along_columns(build: Callable[..., Any]) -> Callable[..., Any]:
 
         def call_both(*arrays: Any) -> Any:
             structure, inputs = of.divided(arrays)
-            found: dict[int, Any] = {}
+            by_number: dict[int, Any] = {}
             for is_column, numbers in at.items():
                 part, given = of.part(numbers), structure
                 if is_column:
@@ -126,8 +126,8 @@ def along_columns(build: Callable[..., Any]) -> Callable[..., Any]:
                     part, given = _turned(replace(part, message=message, results=results), structure)
                 if numbers:
                     run = build(of=part, outs=tuple(outs[k] for k in numbers), **how)
-                    found |= zip(numbers, run(*given, *inputs), strict=True)
-            return tuple(found[k] for k in range(len(outs)))
+                    by_number |= zip(numbers, run(*given, *inputs), strict=True)
+            return tuple(by_number[k] for k in range(len(outs)))
 
         return call_both
 

@@ -108,15 +108,15 @@ def list_open(is_open: Any, count: Any, ids: Any) -> Any:
     """
     for k in range(count, np.uintp(_ROOM)):
         is_open[k] = False
-    found = np.uintp(0)
+    listed = np.uintp(0)
     for begin in range(np.uintp(0), count, FLAGS):
         word = bits_at(is_open, begin)
         for _ in range(2):
-            ids[found] = begin + trailing_zeros(word | _LAST_FLAG)
-            found += np.uintp(word != np.uint64(0))
+            ids[listed] = begin + trailing_zeros(word | _LAST_FLAG)
+            listed += np.uintp(word != np.uint64(0))
             word &= word - np.uint64(1)
-        found = append_bits(word, begin, ids, found)
-    return found
+        listed = append_bits(word, begin, ids, listed)
+    return listed
 
 
 @njit
@@ -138,10 +138,10 @@ def draw(
                 compare(tables, table, drawn, skipped, begin, end, numbers, is_open)
             else:
                 look_up(tables, which, start, drawn, skipped, begin, end, numbers, is_open)
-        found = list_open(is_open, count, ids)
-        for position in range(found):
+        num_open = list_open(is_open, count, ids)
+        for position in range(num_open):
             words[position] = poisson_word(neuron + start + ids[position], 1, time, key)
-        for position in range(found):
+        for position in range(num_open):
             k = np.uintp(ids[position])
             table = np.uint32(which[start + k]) << _TABLE_BITS
             numbers[k] = chosen(tables, table | _REST_OF_TABLE, words[position], _NUMBER_BITS)

@@ -62,15 +62,15 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
 def add_entries(weights: Any, indices: Any, y: Any, low: Any, columns: Any, k: Any, end: Any) -> None:
     """y[indices[k]] += weight k for the entries from k up to `end` in `columns` columns from `low` on."""
     while k + _WIDTH <= end:
-        found = inside(indices, k, _EVERY_BIT, low, columns)
-        if found == _ALL:
+        within = inside(indices, k, _EVERY_BIT, low, columns)
+        if within == _ALL:
             for lane in range(_WIDTH):
                 y[np.uintp(indices[k + lane])] += at(weights, k + lane)
         else:
-            while found:
-                place = k + trailing_zeros(found)
+            while within:
+                place = k + trailing_zeros(within)
                 y[np.uintp(indices[place])] += at(weights, place)
-                found &= found - np.uint8(1)  # without its lowest bit, that of this entry
+                within &= within - np.uint8(1)  # without its lowest bit, that of this entry
         k += _WIDTH
     for place in range(k, end):
         j = np.uintp(indices[place])
@@ -98,11 +98,11 @@ def add_words_of_row(
     """y[column] += code * value for the words from k up to `end` in `columns` columns from `low` on."""
     mask = np.uintp(mask_of(bits))
     while k + _WIDTH <= end:
-        found = inside(words, k, mask, low, columns)
-        while found:
-            word = words[k + trailing_zeros(found)]
+        within = inside(words, k, mask, low, columns)
+        while within:
+            word = words[k + trailing_zeros(within)]
             y[np.uintp(word) & mask] += type(value)(code_in(word, bits)) * value
-            found &= found - np.uint8(1)
+            within &= within - np.uint8(1)
         k += _WIDTH
     for place in range(k, end):
         word = words[place]

@@ -84,10 +84,10 @@ def make_add_tiles(transposed: bool, term: Any, dtype: Any) -> Any:
             for part in range(PARTS):
                 bit = np.uint32(part * WARPS + warp)
                 c = np.uint64(vectors * WARP + part * WARPS + warp)
-                found, total = lanes_where((now >> bit) & np.uint32(1)), totals[part]
-                while found != 0:
-                    k = cuda.ffs(found) - 1
-                    found &= found - np.uint32(1)
+                active, total = lanes_where((now >> bit) & np.uint32(1)), totals[part]
+                while active != 0:
+                    k = cuda.ffs(active) - 1
+                    active &= active - np.uint32(1)
                     total += term(tile[k, lane], events, np.uint64(first + k), c)
                 totals[part] = total
             now, after = after, coming

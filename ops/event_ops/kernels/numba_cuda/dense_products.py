@@ -39,15 +39,15 @@ def make_note_active(count: int) -> Any:
     """Return the device function that notes groups of `count` neighbouring events with an active one."""
 
     @cuda.jit(device=True)
-    def note_active(events: Any, first: Any, end: Any, noted: Any, found: Any) -> None:
-        """noted[:found[0]] = the positions, from `first`, of the groups from `first` up to `end`.
+    def note_active(events: Any, first: Any, end: Any, noted: Any, count_noted: Any) -> None:
+        """noted[:count_noted[0]] = the positions, from `first`, of the groups from `first` up to `end`.
 
         Positions found by a warp stay side by side, so that its lanes read neighbouring weights.
         """
         rank, lane = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, cuda.laneid
         cuda.syncthreads()  # in a large batch a block takes several elements: wait for the one before
         if rank == 0:
-            found[0] = 0
+            count_noted[0] = 0
         cuda.syncthreads()
         # Every thread takes equally many turns, since all of a warp vote.
         for start in range(first, end, BLOCK * count):
@@ -59,7 +59,7 @@ def make_note_active(count: int) -> Any:
             # One atomic for a warp, by its first lane, instead of one for each group.
             place = np.int32(0)
             if lane == 0:
-                place = cuda.atomic.add(found, 0, cuda.popc(lanes))
+                place = cuda.atomic.add(count_noted, 0, cuda.popc(lanes))
             place = cuda.shfl_sync(FULL, place, 0)
             if active:
                 noted[place + rank_in(lanes)] = k - first

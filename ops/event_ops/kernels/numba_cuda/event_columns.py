@@ -36,7 +36,7 @@ def note_active(events: Any, words: Any) -> None:
     rows, columns = events.shape
     # A second axis of blocks, since a division would take longer than all else.
     for tile in range(cuda.blockIdx.y, words.shape[1], cuda.gridDim.y):
-        c, read, found = tile * WARP + lane, np.uint32(0), np.uint32(0)
+        c, read, word = tile * WARP + lane, np.uint32(0), np.uint32(0)
         # All is read before the first vote, so that no load waits for another.
         for turn in range(TURNS):
             event = events[np.uint64(min(first + turn, rows - 1)), np.uint64(min(c, columns - 1))]
@@ -44,9 +44,9 @@ def note_active(events: Any, words: Any) -> None:
         for turn in range(TURNS):
             voted = lanes_where((read >> np.uint32(turn)) & np.uint32(1))
             if lane == turn:
-                found = voted
+                word = voted
         if lane < TURNS and first + lane < rows:
-            words[np.uint64(first + lane), np.uint64(tile)] = found
+            words[np.uint64(first + lane), np.uint64(tile)] = word
 
 
 def active_words(events: Any, stream: Any) -> Any:
@@ -115,10 +115,10 @@ def make_gather_events(lanes: int, term: Any, weight_of: Any, dtype: Any, index_
                         if own[n] != 0:
                             factors[n] = number(weight_of(weights, np.uint64(k + n * team)))
                     for n in range(ahead):
-                        found = lanes_where(own[n] != 0)
-                        while found != 0:
-                            lane = cuda.ffs(found) - 1
-                            found &= found - np.uint32(1)
+                        active = lanes_where(own[n] != 0)
+                        while active != 0:
+                            lane = cuda.ffs(active) - 1
+                            active &= active - np.uint32(1)
                             word = np.uint32(cuda.shfl_sync(FULL, np.int32(own[n]), lane))
                             weight = cuda.shfl_sync(FULL, factors[n], lane)
                             j = cuda.shfl_sync(FULL, js[n], lane)

@@ -60,16 +60,16 @@ def make_count_digits(digits: int, tile: int) -> Any:
 
     @cuda.jit
     def count_digits(keys: Any, shift: Any, counts: Any) -> None:
-        found = cuda.shared.array(digits, numba.int32)
+        tally = cuda.shared.array(digits, numba.int32)
         first = np.int64(cuda.blockIdx.x) * tile
         for digit in range(cuda.threadIdx.x, digits, BLOCK):
-            found[digit] = 0
+            tally[digit] = 0
         cuda.syncthreads()
         for k in range(first + cuda.threadIdx.x, min(first + tile, keys.size), BLOCK):
-            cuda.atomic.add(found, keys[np.uint64(k)] >> shift & (digits - 1), 1)
+            cuda.atomic.add(tally, keys[np.uint64(k)] >> shift & (digits - 1), 1)
         cuda.syncthreads()
         for digit in range(cuda.threadIdx.x, digits, BLOCK):
-            counts[digit, cuda.blockIdx.x] = found[digit]
+            counts[digit, cuda.blockIdx.x] = tally[digit]
 
     return count_digits
 
@@ -99,7 +99,7 @@ def make_move_entries(digits: int, tile: int, dtype: Any, is_first: bool) -> Any
         keys: Any, rows: Any, positions: Any, counts: Any, totals: Any, shift: Any,
         new_keys: Any, new_rows: Any, new_positions: Any,
     ) -> None:  # fmt: skip
-        found = cuda.shared.array((WARPS, digits), numba.int32)
+        tally = cuda.shared.array((WARPS, digits), numba.int32)
         begins, of_warp = cuda.shared.array(digits, numba.int64), cuda.shared.array(WARPS, numba.int64)
         staged = cuda.shared.array(tile, kind)
         values, places = cuda.local.array(each, kind), cuda.local.array(each, numba.int32)
@@ -108,7 +108,7 @@ def make_move_entries(digits: int, tile: int, dtype: Any, is_first: bool) -> Any
         first = np.int64(cuda.blockIdx.x) * tile
         mine, size = first + warp * (WARP * each) + lane, min(keys.size - first, tile)
         for digit in range(lane, digits, WARP):
-            found[warp, digit] = 0
+            tally[warp, digit] = 0
         cuda.syncwarp()
         # Places among equal digits of a warp: its lanes have neighbours, 32 after 32.
         for n in range(each):
@@ -117,29 +117,29 @@ def make_move_entries(digits: int, tile: int, dtype: Any, is_first: bool) -> Any
             values[n] = keys[np.uint64(k)] if k < keys.size else (digits - 1) << shift
             digit = np.int32(values[n] >> shift & (digits - 1))
             alike = lanes_alike(digit)
-            before = found[warp, digit]
+            before = tally[warp, digit]
             cuda.syncwarp()
             places[n] = before + rank_in(alike)
             if rank_in(alike) == 0:
-                found[warp, digit] = before + cuda.popc(alike)
+                tally[warp, digit] = before + cuda.popc(alike)
             cuda.syncwarp()
         cuda.syncthreads()
         here, everywhere = np.int64(0), np.int64(0)
         for digit in range(thread * of_thread, min((thread + 1) * of_thread, digits)):
             everywhere += totals[digit]
             for other in range(WARPS):
-                here += found[other, digit]
+                here += tally[other, digit]
         here, everywhere = sum_before(here, of_warp)[0], sum_before(everywhere, of_warp)[0]
         for digit in range(thread * of_thread, min((thread + 1) * of_thread, digits)):
             begins[digit] = everywhere + counts[digit, cuda.blockIdx.x] - here
             everywhere += totals[digit]
             for other in range(WARPS):
-                count = found[other, digit]
-                found[other, digit] = here
+                count = tally[other, digit]
+                tally[other, digit] = here
                 here += count
         cuda.syncthreads()
         for n in range(each):
-            places[n] += found[warp, values[n] >> shift & (digits - 1)]
+            places[n] += tally[warp, values[n] >> shift & (digits - 1)]
             staged[places[n]] = values[n]
         cuda.syncthreads()
         for n in range(each):

@@ -73,13 +73,13 @@ def rewire_kernel(autapses: bool, multapses: bool) -> Any:
         """Return whether row i may have column j, too; all lanes of a warp call it."""
         if j < 0 or (not autapses and j == i):
             return False
-        found = False
+        is_entry = False
         if not multapses:
             k = np.uint64(begin + cuda.laneid)
             while k < np.uint64(end):
-                found |= y[k] == j
+                is_entry |= y[k] == j
                 k += np.uint64(WARP)
-        return not cuda.any_sync(FULL, found)
+        return not cuda.any_sync(FULL, is_entry)
 
     @cuda.jit(device=True)
     def drawn(words: Any, seed: Any, size: Any) -> Any:

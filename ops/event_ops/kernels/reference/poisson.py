@@ -46,10 +46,10 @@ STREAM_BIT = 30
 def probabilities(mean: float) -> list[Decimal]:
     """Return the probabilities of 0, 1, ..., 254, in decimals, so that no platform's rounding shows."""
     with localcontext(prec=50):
-        found = [(-Decimal(mean)).exp()]
+        terms = [(-Decimal(mean)).exp()]
         for k in range(1, OPEN):
-            found.append(found[-1] * Decimal(mean) / k)
-    return found
+            terms.append(terms[-1] * Decimal(mean) / k)
+    return terms
 
 
 def word_counts(parts: Sequence[Decimal]) -> list[int]:
