@@ -16,11 +16,15 @@ from event_ops.kernels.numba_cpu.jit import njit
 
 
 class Gradients(NamedTuple):
-    """Hold derivatives of the loss: in weights and delays, to which samples add, and in times of arrival."""
+    """Hold derivatives of the loss: in weights and delays, to which samples add, and in times of arrival.
+
+    `of_inputs`: whether those in delays, and in times of inputs, are wanted, and not of neurons alone.
+    """
 
     weights: Any
     delays: Any
     arrivals: Any
+    of_inputs: Any
 
 
 @njit(_nrt=False)

@@ -4,16 +4,19 @@ tau_m * dV/dt = -(V - E_L) + I and tau_syn * dI/dt = -I. Scalars are in double p
 hold: times of spikes are roots, and everything later depends on them.
 """
 
-import math
 from typing import Any, Final, NamedTuple
 
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 
-_TURNS: Final = 100  # of a search, which bisects where Newton's step would leave the bracket
+_TURNS: Final = 100  # of a search, which bisects where Halley's step would leave the bracket
+_SHORT: Final = 0.25  # a series has all digits of a double up to here
 
 
 class Neuron(NamedTuple):
-    """Hold the constants of all neurons: ms, and V in any unit, which is that of I, too."""
+    """Hold the constants of all neurons: ms, and V in any unit, which is that of I, too.
+
+    Rates are 1 / tau: a quotient takes longer. `halvings`: how often a step is halved to be short.
+    """
 
     tau_m: Any
     tau_syn: Any
@@ -21,23 +24,47 @@ class Neuron(NamedTuple):
     V_reset: Any
     E_L: Any
     dt: Any
+    rate_m: Any
+    rate_syn: Any
+    halvings: Any
 
 
 @njit(_nrt=False)
 def neuron_of(parameters: Any) -> Neuron:
     """Return the constants of an array that has them in the order of `Neuron`."""
     p = parameters
-    return Neuron(float(p[0]), float(p[1]), float(p[2]), float(p[3]), float(p[4]), float(p[5]))
+    tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[5])
+    halvings, longest = 0, dt / min(tau_m, tau_syn)
+    while longest > _SHORT:
+        halvings, longest = halvings + 1, longest / 2
+    return Neuron(tau_m, tau_syn, float(p[2]), float(p[3]), float(p[4]), dt, 1 / tau_m, 1 / tau_syn, halvings)
+
+
+@njit(_nrt=False, fastmath=CONTRACT)
+def exponential(z: float, halvings: int) -> tuple[float, float]:
+    """Return exp(z) and (exp(z) - 1) / z, without a call, which would take longer than the rest."""
+    y = z * 0.5**halvings
+    y2 = y * y
+    y4 = y2 * y2
+    # The sum of y**k / (k + 1)!, in pairs, which do not wait for each other.
+    low = (1 + y * (1 / 2)) + y2 * (1 / 6 + y * (1 / 24))
+    middle = (1 / 120 + y * (1 / 720)) + y2 * (1 / 5040 + y * (1 / 40320))
+    high = (1 / 362880 + y * (1 / 3628800)) + y2 * (1 / 39916800 + y * (1 / 479001600))
+    grown = low + y4 * (middle + y4 * high)
+    power = 1 + y * grown
+    for _ in range(halvings):
+        power, grown = power * power, grown * (0.5 * (1 + power))
+    return power, grown
 
 
 @njit(_nrt=False)
 def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
-    """Return the factors by which V - E_L and I decay in a time x, and the one by which I moves V."""
-    rate = 1 / neuron.tau_m - 1 / neuron.tau_syn
-    of_V = math.exp(-x / neuron.tau_m)
+    """Return the factors by which V - E_L and I decay in a time x <= dt, and the one by which I moves V."""
+    u = x * neuron.rate_m
+    of_V, _ = exponential(-u, neuron.halvings)
     # Not a difference of exponentials over one of time constants, which may be equal.
-    grown = math.expm1(rate * x) / rate if rate != 0 else x
-    return of_V, math.exp(-x / neuron.tau_syn), of_V * grown / neuron.tau_m
+    ratio, grown = exponential(x * (neuron.rate_m - neuron.rate_syn), neuron.halvings)
+    return of_V, of_V * ratio, of_V * grown * u
 
 
 @njit(_nrt=False)
@@ -50,48 +77,67 @@ def moved(V: float, I: float, x: float, neuron: Neuron) -> tuple[float, float]:
 @njit(_nrt=False)
 def slope(V: float, I: float, neuron: Neuron) -> float:
     """Return dV/dt."""
-    return (neuron.E_L - V + I) / neuron.tau_m
+    return (neuron.E_L - V + I) * neuron.rate_m
 
 
 @njit(_nrt=False)
-def first_crossing(V: float, I: float, V_end: float, I_end: float, length: float, neuron: Neuron) -> float:
-    """Return when V passes V_th from below within `length`, at whose end it is V_end; -1: it does not.
+def first_crossing(
+    V: float, I: float, V_end: float, I_end: float, length: float, neuron: Neuron
+) -> tuple[float, float]:
+    """Return when V passes V_th from below within `length`, at whose end it is V_end, and I then.
 
-    Without arrivals V has one extremum, and passes V_th once.
+    The time is -1 if it does not. Without arrivals V has one extremum, and passes V_th once.
     """
-    end = length
+    end, first, last = length, slope(V, I, neuron), slope(V_end, I_end, neuron)
     if V_end <= neuron.V_th:
-        begin = slope(V, I, neuron)
         # A rise that ends before `length` is concave, and stays below its first tangent.
-        if begin <= 0 or V + begin * length <= neuron.V_th or slope(V_end, I_end, neuron) >= 0:
-            return -1.0
-        end = _root(V, I, length, length, True, neuron)
-        V_end = moved(V, I, end, neuron)[0]
+        if first <= 0 or V + first * length <= neuron.V_th or last >= 0:
+            return -1.0, 0.0
+        end, _ = _root(V, I, length, length, True, neuron)
+        V_end, last = moved(V, I, end, neuron)[0], 0.0
         if V_end <= neuron.V_th:
-            return -1.0
-    return _root(V, I, end * (neuron.V_th - V) / (V_end - V), end, False, neuron)
+            return -1.0, 0.0
+    rise, share = V_end - V, (neuron.V_th - V) / (V_end - V)
+    guess = share
+    if first > 0 and last > 0:
+        # The cubic that has the times and slopes of both ends.
+        left = 1 - share
+        guess = share * share * (3 - 2 * share) + share * left * (left / first - share / last) * (rise / end)
+        guess = guess if 0 <= guess <= 1 else share
+    return _root(V, I, guess * end, end, False, neuron)
 
 
 @njit(_nrt=False)
-def _root(V: float, I: float, begin: float, end: float, of_slope: bool, neuron: Neuron) -> float:
-    """Return the x in [0, end] where V is V_th, or has its maximum: Newton from `begin`, in a bracket."""
-    low, high, x = 0.0, end, begin
+def _root(
+    V: float, I: float, begin: float, end: float, of_slope: bool, neuron: Neuron
+) -> tuple[float, float]:
+    """Return the x in [0, end] where V is V_th, or has its maximum, and I there.
+
+    Halley's method from `begin`, in a bracket.
+    """
+    low, high, x, near = 0.0, end, begin, 1e-5 * neuron.dt
     for _ in range(_TURNS):
         V_x, I_x = moved(V, I, x, neuron)
+        of_I = I_x * neuron.rate_syn
         rate = slope(V_x, I_x, neuron)
+        bend = (-rate - of_I) * neuron.rate_m
         if of_slope:
-            f, df = -rate, (rate + I_x / neuron.tau_syn) / neuron.tau_m
+            f, df, ddf = -rate, -bend, (bend - of_I * neuron.rate_syn) * neuron.rate_m
         else:
-            f, df = V_x - neuron.V_th, rate
+            f, df, ddf = V_x - neuron.V_th, rate, bend
         if f > 0:
             high = x
         else:
             low = x
-        step = x - f / df if df > 0 else -1.0
-        if not low <= step <= high:
-            step = 0.5 * (low + high)
-        # Newton's errors are squared from turn to turn: the next one is below the precision of a double.
-        if abs(step - x) <= 1e-7 * neuron.dt:
-            return step
-        x = step
-    return x
+        below = 2 * df * df - f * ddf
+        to = x - 2 * f * df / below if df > 0 and below > 0 else -1.0
+        is_close = abs(to - x) <= near and abs((to - x) * ddf) <= 1e-5 * df
+        if not low <= to <= high:
+            # The root itself is the end of the bracket where rounding takes it beyond.
+            to, is_close = 0.5 * (low + high), high - low <= 1e-13 * neuron.dt
+        if is_close:
+            # The error after this step is its cube, below the precision of a double.
+            y = (to - x) * neuron.rate_syn
+            return to, I_x * (1 - y * (1 - y * (0.5 - y / 6)))
+        x = to
+    return x, moved(V, I, x, neuron)[1]

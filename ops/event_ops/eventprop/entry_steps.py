@@ -61,13 +61,13 @@ def walk_entries(
         count, before, places = sorted_arrivals(table, near.ids[c]), 0.0, table.places
         for k in range(count + 1):
             end = table.offsets[places[k]] if k < count else neuron.dt
-            near.V_end[c], near.I_end[c] = moved(near.V[c], near.I[c], end - before, neuron)
-            spikes = spike_exactly(near, c, begin + before, end - before, neuron, record, spikes)
+            near.V_end[c], I_end = moved(near.V[c], near.I[c], end - before, neuron)
+            spikes = spike_exactly(near, c, I_end, begin + before, end - before, neuron, record, spikes)
             before = end
             if k < count:
                 near.V[c], near.I[c] = (
                     near.V_end[c],
-                    near.I_end[c] + entries.weights[table.entries[places[k]]],
+                    I_end + entries.weights[table.entries[places[k]]],
                 )
     return spikes
 

@@ -20,7 +20,7 @@ class Step(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Hold the neurons that may spike in a step, as they are at an arrival, and at the next one.
+    """Hold the neurons that may spike in a step, as they are at an arrival, and V at the next one.
 
     In double precision, whatever the arrays hold: times of spikes are roots.
     """
@@ -29,7 +29,6 @@ class Near(NamedTuple):
     V: Any
     I: Any
     V_end: Any
-    I_end: Any
     over: Any
 
 
@@ -69,27 +68,28 @@ def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
     count = 0
     for j in range(excess.size):
         # Not a branch, which would be mispredicted.
-        near.ids[count], near.V[count], near.I[count] = j, V[j], I[j]
+        near.ids[count] = j
         count += excess[j] > 0
+    for c in range(count):
+        near.V[c], near.I[c] = V[near.ids[c]], I[near.ids[c]]
     return count
 
 
 @njit(_nrt=False)
 def spike_exactly(
-    near: Near, c: int, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
+    near: Near, c: int, I_end: float, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
 ) -> int:
     """Find the spikes of one neuron between two arrivals; return the number of spikes so far."""
-    V, I, V_end, I_end = near.V[c], near.I[c], near.V_end[c], near.I_end[c]
-    x = first_crossing(V, I, V_end, I_end, length, neuron)
+    V, I, V_end = near.V[c], near.I[c], near.V_end[c]
+    x, at_spike = first_crossing(V, I, V_end, I_end, length, neuron)
     while x >= 0 and spikes <= record.times.size:
-        _, I = moved(V, I, x, neuron)
-        V, begin, length = neuron.V_reset, begin + x, length - x
+        V, I, begin, length = neuron.V_reset, at_spike, begin + x, length - x
         if spikes < record.times.size:
             record.times[spikes], record.ids[spikes], record.currents[spikes] = begin, near.ids[c], I
         spikes += 1
         V_end, I_end = moved(V, I, length, neuron)
-        x = first_crossing(V, I, V_end, I_end, length, neuron)
-    near.V_end[c], near.I_end[c] = V_end, I_end
+        x, at_spike = first_crossing(V, I, V_end, I_end, length, neuron)
+    near.V_end[c] = V_end
     return spikes
 
 
@@ -109,9 +109,9 @@ def sort_spikes(record: Record, begin: int, end: int) -> None:
 
 @njit
 def new_near(neurons: int) -> Near:
-    """Return room for as many neurons, and the one behind them that `near_threshold` writes."""
-    states = np.empty((5, neurons + 1))
-    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3], states[4])
+    """Return room for as many neurons, and the id behind them that `near_threshold` writes."""
+    states = np.empty((4, neurons))
+    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3])
 
 
 def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
@@ -146,7 +146,7 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
             if size:
                 spikes = walk(near, size, arrived, synapses, k * dt, neuron, record, spikes)
                 for c in range(size):
-                    next_V[near.ids[c]], next_I[near.ids[c]] = near.V_end[c], near.I_end[c]
+                    next_V[near.ids[c]] = near.V_end[c]
             if spikes > record.times.size:
                 return spikes
             V, next_V, I, next_I = next_V, V, next_I, I

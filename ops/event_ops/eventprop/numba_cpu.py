@@ -1,6 +1,7 @@
 """Kernels for the CPU: the samples of a batch on all threads, forwards and backwards."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -111,7 +112,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     def backward(
         weights: Any, delays: Any, indices: Any, indptr: Any, times: Any, ids: Any, parameters: Any,
         spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any, ct_delays: Any,
-        ct_times: Any, ct_states: Any,
+        ct_times: Any, ct_states: Any, of_inputs: bool,
     ) -> None:  # fmt: skip
         """Go back through all samples, and sum derivatives in weights and delays over each group of them."""
         batch, groups = times.shape[0], ct_weights.shape[0]
@@ -130,7 +131,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
                 record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], ct_trace[b])
                 sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
                 group = b * groups // batch
-                gradients = Gradients(of_weights[group], of_delays[group], arrivals)
+                gradients = Gradients(of_weights[group], of_delays[group], arrivals, of_inputs)
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 differentiate_one(
                     synapses, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
@@ -155,6 +156,6 @@ def build_forward(*, ndim: int, outs: Any, **_: Any) -> Callable[..., Any]:
     return numba_kernel(_KERNELS[ndim][0], outs)
 
 
-def build_backward(*, ndim: int, outs: Any, **_: Any) -> Callable[..., Any]:
+def build_backward(*, ndim: int, of_inputs: bool, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function that goes back through a batch."""
-    return numba_kernel(_KERNELS[ndim][1], outs)
+    return partial(numba_kernel(_KERNELS[ndim][1], outs, static_argnames="of_inputs"), of_inputs=of_inputs)

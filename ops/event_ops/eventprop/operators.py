@@ -80,7 +80,10 @@ def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) ->
     like = *_like(weights[None], delays[None]), *_like(times, states)
     # A run backwards needs the states' shape alone, which the outputs have.
     inputs = *primals[:-2], primals[-1]
-    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted, ndim=ndim)
+    # A product of rows for each input spike, which training of weights alone does without.
+    of_inputs = any(map(ad.is_undefined_primal, dots[1:3]))
+    options = {"backend": wanted, "ndim": ndim, "of_inputs": of_inputs}
+    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, **options)
     gradients = found[0][0], found[1][0], found[2], found[3]
     chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
     return [*chosen, *(None for _ in rest)]

@@ -3,7 +3,7 @@
 A spike arrives at all neurons at once, so that an arrival is a row of weights times numbers.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from event_ops.eventprop.adjoint import Gradients, make_differentiate, spike_bac
 from event_ops.eventprop.arrivals import Chains, Sample, source
 from event_ops.eventprop.dynamics import Neuron, factors
 from event_ops.eventprop.forward import Near, Record, Step, make_simulate, spike_exactly
-from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, REORDER, njit
+from event_ops.kernels.numba_cpu.prefetch import is_far, prefetch, prefetch_element
+from event_ops.kernels.numba_cpu.simd import add_product, load, negative_part, store
+
+_WIDTH: Final = 16  # neurons whose sums are in registers
 
 
 class Rows(NamedTuple):
@@ -22,29 +26,35 @@ class Rows(NamedTuple):
 
 
 class Arrivals(NamedTuple):
-    """Hold the arrivals of one step by their time: spike, presynaptic row, and time since it began.
+    """Hold the arrivals of one step by their time: spike, presynaptic row, and time since the step began.
 
-    With the `factors` of the time that is left of the step, and of that since the arrival before; behind the
-    last one, up to the end.
+    Those of instant m are from `starts[m]` to `starts[m + 1]`. Instants have the `factors` of the time that
+    is left of the step, and of that since the instant before; behind the last one, up to the end.
+    `shares`: what an arrival adds to V and I at the end of the step for each unit of weight, and the part of
+    tau_m that is left.
     """
 
     spikes: Any
     rows: Any
     offsets: Any
+    starts: Any
     left: Any
     gaps: Any
+    shares: Any
 
 
 @njit
-def new_arrivals(spikes: int) -> Arrivals:
+def new_arrivals(spikes: int, weights: Any) -> Arrivals:
     """Return room for the arrivals of a step, at most all spikes."""
-    ids = np.empty((2, spikes), np.int32)
-    return Arrivals(ids[0], ids[1], np.empty(spikes), np.empty((spikes, 3)), np.empty((spikes + 1, 3)))
+    # Rows are visited in fours, the last of which are filled up.
+    ids, factors_of = np.empty((3, spikes + 3), np.int32), np.empty((2, spikes + 1, 3))
+    shares = np.empty((spikes + 3, 3), weights.dtype)
+    return Arrivals(ids[0], ids[1], np.empty(spikes), ids[2], factors_of[0], factors_of[1], shares)
 
 
 @njit(_nrt=False)
 def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> int:
-    """Fill in the arrivals of a step, sorted by time, and return how many there are."""
+    """Fill in the arrivals of a step, sorted by time, and return how many instants they have."""
     count, begin, dt = 0, step * neuron.dt, neuron.dt
     spike = chains.first[step]
     while spike >= 0:
@@ -60,59 +70,102 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
             place -= 1
         found.spikes[place], found.rows[place], found.offsets[place] = now, row, offset
         count += 1
-    _fill_factors(found, count, neuron)
-    return count
+    instants = 0
+    for r in range(count):
+        if r == 0 or found.offsets[r] != found.offsets[r - 1]:
+            found.starts[instants] = r
+            instants += 1
+    found.starts[instants] = count
+    _fill_factors(found, instants, neuron)
+    return instants
 
 
 @njit(_nrt=False)
 def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
-    """Fill in the factors of all times, from factors since the beginning of the step."""
+    """Fill in the factors of all instants, from factors since the beginning of the step."""
     whole_V, whole_I, whole_gain = factors(neuron.dt, neuron)
-    before_V, before_I, before_gain = 1.0, 1.0, 0.0
+    undo_V, undo_I, before = 1.0, 1.0, 0.0
     for q in range(count + 1):
-        of_V, of_I, gain = factors(found.offsets[q], neuron) if q < count else (whole_V, whole_I, whole_gain)
-        gap = of_V / before_V
-        found.gaps[q, 0], found.gaps[q, 1] = gap, of_I / before_I
-        found.gaps[q, 2] = (gain - gap * before_gain) / before_I
-        if q < count:
-            left = whole_V / of_V
-            found.left[q, 0], found.left[q, 1] = left, whole_I / of_I
-            found.left[q, 2] = (whole_gain - left * gain) / of_I
-        before_V, before_I, before_gain = of_V, of_I, gain
+        of_V, of_I, gain = factors(found.offsets[found.starts[q]] if q < count else neuron.dt, neuron)
+        gap = of_V * undo_V
+        found.gaps[q, 0], found.gaps[q, 1] = gap, of_I * undo_I
+        found.gaps[q, 2] = (gain - gap * before) * undo_I
+        undo_V, undo_I, before = 1 / of_V, 1 / of_I, gain
+        left = whole_V * undo_V
+        found.left[q, 0], found.left[q, 1] = left, whole_I * undo_I
+        found.left[q, 2] = (whole_gain - left * gain) * undo_I
 
 
-@njit(_nrt=False, fastmath=CONTRACT)
-def deliver(weights: Any, arrivals: Arrivals, count: int, neuron: Neuron, step: Step) -> None:
+@njit(**INLINED)
+def _added(sums: Any, values: Any, shares: Any, r: int) -> Any:
+    """Return sums of V, I and the fall of V with one more row."""
+    to_V, to_I, fall = sums
+    return (
+        add_product(to_V, shares[r, 0], values),
+        add_product(to_I, shares[r, 1], values),
+        add_product(fall, shares[r, 2], negative_part(values)),
+    )
+
+
+@njit(_nrt=False)
+def _deliver_four(weights: Any, arrivals: Arrivals, r: int, ahead: int, is_far: bool, step: Step) -> None:
+    """Add up four arrivals from r on, so that sums are read and written once; ask for those from `ahead`."""
+    rows, shares, size = arrivals.rows, arrivals.shares, np.int64(weights.shape[1])
+    a, b, c, d = rows[r] * size, rows[r + 1] * size, rows[r + 2] * size, rows[r + 3] * size
+    whole = size - size % _WIDTH
+    for j in range(0, whole, _WIDTH):
+        if is_far:
+            for k in range(ahead, ahead + 4):
+                prefetch(weights, rows[k] * size + j)
+        sums = load(step.to_V, j, _WIDTH), load(step.to_I, j, _WIDTH), load(step.fall, j, _WIDTH)
+        sums = _added(sums, load(weights, a + j, _WIDTH), shares, r)
+        sums = _added(sums, load(weights, b + j, _WIDTH), shares, r + 1)
+        sums = _added(sums, load(weights, c + j, _WIDTH), shares, r + 2)
+        sums = _added(sums, load(weights, d + j, _WIDTH), shares, r + 3)
+        store(step.to_V, j, sums[0])
+        store(step.to_I, j, sums[1])
+        store(step.fall, j, sums[2])
+    for j in range(whole, size):
+        for k in range(r, r + 4):
+            w = weights[rows[k], j]
+            step.to_V[j] += shares[k, 0] * w
+            step.to_I[j] += shares[k, 1] * w
+            step.fall[j] += shares[k, 2] * min(w, weights.dtype.type(0))
+
+
+@njit(_nrt=False)
+def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, step: Step) -> None:
     """Add up the arrivals of a step: each is a row of weights times three numbers."""
-    to_V, to_I, fall, real = step.to_V, step.to_I, step.fall, weights.dtype.type
-    zero = real(0)
-    to_V[:] = zero
-    to_I[:] = zero
-    fall[:] = zero
-    for q in range(count):
+    rows, shares, count = arrivals.rows, arrivals.shares, arrivals.starts[instants]
+    for q in range(instants):
         _, of_I, gain = arrivals.left[q]
-        fraction = (neuron.dt - arrivals.offsets[q]) / neuron.tau_m
-        c_V, c_I, c_fall = real(gain), real(of_I), real(fraction)
-        row = weights[arrivals.rows[q]]
-        for j in range(row.size):
-            w = row[j]
-            to_V[j] += c_V * w
-            to_I[j] += c_I * w
-            fall[j] -= c_fall * min(w, zero)
+        fraction = (neuron.dt - arrivals.offsets[arrivals.starts[q]]) * neuron.rate_m
+        for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
+            shares[r, 0], shares[r, 1], shares[r, 2] = gain, of_I, -fraction
+    fours = count + -count % 4
+    for r in range(count, fours):
+        rows[r] = rows[count - 1]
+        shares[r] = 0
+    step.to_V[:] = 0
+    step.to_I[:] = 0
+    step.fall[:] = 0
+    far = is_far(weights)
+    for r in range(0, fours, 4):
+        _deliver_four(weights, arrivals, r, min(r + 4, fours - 4), far, step)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
 def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
-    """Move neurons to the next arrival; return how many may have passed V_th, where `over` > 0."""
+    """Move V of neurons to the next instant; return how many may have passed V_th, where `over` > 0."""
     hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
-    V_th, rest = neuron.V_th, neuron.E_L
+    V_th, rest, share = neuron.V_th, neuron.E_L, length * neuron.rate_m
     for c in range(size):
         V, I = near.V[c], near.I[c]
-        V_end, I_end = rest + (V - rest) * of_V + gain * I, of_I * I
-        near.V_end[c], near.I_end[c] = V_end, I_end
+        V_end = rest + (V - rest) * of_V + gain * I
+        near.V_end[c] = V_end
         rise = rest - V + I
         # Above at the end, or with a maximum in between, and a tangent that passes the threshold.
-        peak = min(V + rise * (length / neuron.tau_m) - V_th, min(rise, V_end - rest - I_end))
+        peak = min(V + rise * share - V_th, min(rise, V_end - rest - of_I * I))
         near.over[c] = max(V_end - V_th, peak)
         hits += near.over[c] > 0
     return hits
@@ -122,78 +175,121 @@ def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> 
 def walk(
     near: Near, size: int, arrived: Any, rows: Rows, begin: float, neuron: Neuron, record: Record, spikes: int
 ) -> int:
-    """Move listed neurons through a step, from arrival to arrival; return the number of spikes so far."""
+    """Move listed neurons through a step, from instant to instant; return the number of spikes so far."""
     (arrivals, count), before = arrived, 0.0
     for q in range(count + 1):
-        end = arrivals.offsets[q] if q < count else neuron.dt
-        if move_all(near, size, arrivals.gaps[q], end - before, neuron):
+        end = arrivals.offsets[arrivals.starts[q]] if q < count else neuron.dt
+        gap = arrivals.gaps[q]
+        if move_all(near, size, gap, end - before, neuron):
             for c in range(size):
                 if near.over[c] > 0:
-                    spikes = spike_exactly(near, c, begin + before, end - before, neuron, record, spikes)
+                    left_I = gap[1] * near.I[c]
+                    spikes = spike_exactly(
+                        near, c, left_I, begin + before, end - before, neuron, record, spikes
+                    )  # fmt: skip
         before = end
         if q < count:
-            row = rows.weights[arrivals.rows[q]]
             for c in range(size):
-                near.V[c], near.I[c] = near.V_end[c], near.I_end[c] + row[near.ids[c]]
+                near.V[c], near.I[c] = near.V_end[c], gap[1] * near.I[c]
+            for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
+                row = rows.weights[arrivals.rows[r]]
+                for c in range(size):
+                    near.I[c] += row[near.ids[c]]
     return spikes
 
 
 @njit
 def begin(rows: Rows, spikes: int) -> Arrivals:
     """Return room for the arrivals of a step."""
-    return new_arrivals(spikes)
+    return new_arrivals(spikes, rows.weights)
 
 
 @njit
 def arrive(
     rows: Rows, arrivals: Arrivals, chains: Chains, sample: Sample, k: int, neuron: Neuron, step: Step
 ) -> tuple[Arrivals, int]:
-    """Add up the arrivals of step k, and return them."""
-    count = collect(chains, sample, k, rows.first, neuron, arrivals)
-    deliver(rows.weights, arrivals, count, neuron, step)
-    return arrivals, count
+    """Add up the arrivals of step k, and return them, and how many instants they have."""
+    instants = collect(chains, sample, k, rows.first, neuron, arrivals)
+    deliver(rows.weights, arrivals, instants, neuron, step)
+    return arrivals, instants
+
+
+class Back(NamedTuple):
+    """Hold the arrivals of a step, and derivatives of all neurons at an instant: in a weight, and in time.
+
+    `inputs`: how many spikes are those of inputs; `is_far`: whether weights are asked for ahead of time.
+    """
+
+    arrivals: Arrivals
+    of_weight: Any
+    of_time: Any
+    inputs: Any
+    is_far: Any
+
+
+@njit(_nrt=False)
+def add_row(total: Any, row: Any) -> None:
+    """Add a row to another."""
+    for j in range(row.size):
+        total[j] += row[j]
 
 
 @njit(_nrt=False, fastmath=REORDER)
-def arrival_backwards(
-    weights: Any,
-    arrivals: Arrivals,
-    q: int,
-    lambda_V: Any,
-    lambda_I: Any,
-    neuron: Neuron,
-    gradients: Gradients,
+def dot(row: Any, by: Any) -> Any:
+    """Return the sum of products of two rows."""
+    total = row.dtype.type(0)
+    for j in range(row.size):
+        total += row[j] * by[j]
+    return total
+
+
+@njit(_nrt=False, fastmath=REORDER)
+def instant_backwards(
+    weights: Any, kept: Back, q: int, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients
 ) -> None:
-    """Add the derivatives in weights and time of an arrival."""
-    real, row = weights.dtype.type, arrivals.rows[q]
+    """Add the derivatives in weights and times of the arrivals of an instant."""
+    arrivals, real = kept.arrivals, weights.dtype.type
     of_V, of_I, gain = arrivals.left[q]
     from_V, from_I = real(gain), real(of_I)
-    by_V, by_I = real(gain / neuron.tau_syn - of_V / neuron.tau_m), real(of_I / neuron.tau_syn)
-    values, gradient, total = weights[row], gradients.weights[row], real(0)
-    for j in range(values.size):
-        gradient[j] += from_V * lambda_V[j] + from_I * lambda_I[j]
-        total += values[j] * (by_V * lambda_V[j] + by_I * lambda_I[j])
-    gradients.arrivals[arrivals.spikes[q]] = total
-    gradients.delays[row] += total
+    by_V, by_I = real(gain * neuron.rate_syn - of_V * neuron.rate_m), real(of_I * neuron.rate_syn)
+    of_weight, of_time = kept.of_weight, kept.of_time
+    for j in range(lambda_V.size):
+        V, I = lambda_V[j], lambda_I[j]
+        of_weight[j] = from_V * V + from_I * I
+        of_time[j] = by_V * V + by_I * I
+    for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
+        row, is_moving = arrivals.rows[r], gradients.of_inputs or arrivals.spikes[r] >= kept.inputs
+        if kept.is_far and r > 0:
+            prefetch_element(gradients.weights, np.int64(arrivals.rows[r - 1]))
+            prefetch_element(weights, np.int64(arrivals.rows[r - 1]))
+        add_row(gradients.weights[row], of_weight)
+        if is_moving:
+            total = dot(weights[row], of_time)
+            gradients.arrivals[arrivals.spikes[r]] = total
+            gradients.delays[row] += total
 
 
 @njit
-def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) -> Arrivals:
+def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) -> Back:
     """Return room for the arrivals of a step."""
-    return new_arrivals(chains.following.size)
+    size = rows.weights.shape[1]
+    of_weight, of_time = np.empty(size, rows.weights.dtype), np.empty(size, rows.weights.dtype)
+    arrivals = new_arrivals(chains.following.size, rows.weights)
+    return Back(arrivals, of_weight, of_time, sample.times.size, is_far(rows.weights))
 
 
 @njit(_nrt=False)
 def back(
-    rows: Rows, arrivals: Arrivals, chains: Chains, sample: Sample, k: int, record: Record, cotangents: Any,
+    rows: Rows, kept: Back, chains: Chains, sample: Sample, k: int, record: Record, cotangents: Any,
     lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back through arrivals and spikes of step k by time."""
+    """Go back through instants and spikes of step k by time."""
+    arrivals = kept.arrivals
     q, p = collect(chains, sample, k, rows.first, neuron, arrivals) - 1, record.ends[k + 1] - 1
     while q >= 0 or p >= record.ends[k]:
         left = time_left(record, p, k, neuron) if p >= record.ends[k] else 2 * neuron.dt
-        if q >= 0 and arrivals.offsets[q] >= neuron.dt - left:
-            arrival_backwards(rows.weights, arrivals, q, lambda_V, lambda_I, neuron, gradients)
+        if q >= 0 and arrivals.offsets[arrivals.starts[q]] >= neuron.dt - left:
+            instant_backwards(rows.weights, kept, q, lambda_V, lambda_I, neuron, gradients)
             q -= 1
         else:
             of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]

@@ -142,6 +142,17 @@ def add_product(context: Any, total: Any, weight: Any, values: Any) -> Any:
     return total(total, weight, values), emit
 
 
+@instruction(lambda lanes: np.where(lanes < 0, lanes, lanes.dtype.type(0)))
+def negative_part(context: Any, lanes: Any) -> Any:
+    """min(x, 0) of each lane; 0 of NaN."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(arguments[0].type, None)
+        return builder.select(builder.fcmp_ordered("<", arguments[0], zero), arguments[0], zero)
+
+    return lanes(lanes), emit
+
+
 @instruction(lambda total, weight, events: total + np.where(events, weight * events, total.dtype.type(0)))
 def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
     """total + weight * events, and exactly 0 from inactive ones; events are bool or real."""
