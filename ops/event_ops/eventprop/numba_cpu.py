@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
-from event_ops.eventprop import entry_steps, rows
+from event_ops.eventprop import entry_steps, row_steps
 from event_ops.eventprop.adjoint import Gradients
 from event_ops.eventprop.arrivals import Sample
 from event_ops.eventprop.dynamics import neuron_of
 from event_ops.eventprop.entries import Entries, sorted_rows
 from event_ops.eventprop.forward import Record
+from event_ops.eventprop.rows import Rows
 from event_ops.kernels.numba_cpu.jit import njit, num_threads
 from ffi_bridge import numba_kernel
 
@@ -24,9 +25,9 @@ def unsorted_rows(weights: Any, delays: Any, indices: Any, indptr: Any) -> tuple
 
 
 @njit
-def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, first: Any) -> rows.Rows:
+def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, first: Any) -> Rows:
     """Return dense synapses."""
-    return rows.Rows(weights, first)
+    return Rows(weights, first)
 
 
 @njit
@@ -147,7 +148,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
 # By the dimensions of weights.
 _KERNELS: Final = {
     1: make_kernels(entry_steps, sorted_rows, Entries),
-    2: make_kernels(rows, unsorted_rows, rows_of),
+    2: make_kernels(row_steps, unsorted_rows, rows_of),
 }
 
 
