@@ -67,17 +67,21 @@ def losses(seed, of_weights=False, **options):
     out_delay = jnp.asarray(rng.uniform(0, 3, out.shape if of_weights else NEURONS))
     state = jnp.asarray(rng.uniform(0, 0.8, (2, NEURONS)))
     by_time, by_potential = rng.normal(size=80), rng.normal(size=(STEPS, READOUTS))
+    levels = {"V_th": (0.9, 1.1), "V_reset": (-0.2, 0.1), "E_L": (-0.1, 0.2)}
+    between = jnp.asarray(np.stack([rng.uniform(*ends, NEURONS) for ends in levels.values()]))
 
-    def loss(when, weights, recurrent, delay, recurrent_delay, state, out, out_delay):
+    def loss(when, weights, recurrent, delay, recurrent_delay, state, out, out_delay, between):
         options_of_layer = {"V_m": state[0], "I_syn": state[1], **options}
+        options_of_layer |= dict(zip(levels, between, strict=True))
         spikes = run(when, who, weights, recurrent, delay, recurrent_delay, **options_of_layer)
         readout = {**TIMES, "dt": 1.0, "steps": STEPS, "backend": options.get("backend")}
+        readout["E_L"] = between[2, :READOUTS]
         V = eventprop.leaky_integrator(*spikes[:2], out, delay=out_delay, **readout)
         times = jnp.where(jnp.isfinite(spikes.times), spikes.times, 0)
         weighted = times * by_time.astype(times.dtype), V * by_potential.astype(V.dtype)
         return weighted[0].sum() + weighted[1].sum(), spikes
 
-    return loss, (when, *synapses, state, out, out_delay)
+    return loss, (when, *synapses, state, out, out_delay, between)
 
 
 @pytest.mark.parametrize("of_weights", [False, True])

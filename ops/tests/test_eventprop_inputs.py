@@ -72,6 +72,7 @@ def short_delay(given):
         (nan_weight, {}, -1),
         (short_delay, {}, -1),
         (lambda given: {}, {"V_m": jnp.full(NEURONS, 1.5, jnp.float32)}, -1),
+        (lambda given: {}, {"V_reset": jnp.float32(1.0)}, -1),
         (lambda given: {}, {"capacity": 2}, 3),
     ],
 )
@@ -107,7 +108,8 @@ def test_what_cannot_be_right_is_not_a_number(change, options, count):
             r"expected \(4, 4\): neurons by neurons",
         ),
         ({"weights": np.ones((6, 4), np.int32)}, TypeError, "weights has dtype int32"),
-        ({"tau_m": jnp.ones(())}, TypeError, "constants of neurons have no derivatives"),
+        ({"tau_m": jnp.ones(())}, TypeError, "the times of neurons have no derivatives"),
+        ({"V_th": np.ones(3, np.float32)}, ValueError, "a number, or one for each neuron"),
         ({"tau_syn": 0.2}, ValueError, "dt is 1.0, and the shorter of tau_m and tau_syn 0.2"),
         ({"V_reset": 2.0}, ValueError, "expected finite numbers, and V_reset < V_th"),
         ({"V_m": np.full(4, 2, np.float32)}, ValueError, "expected values < V_th = 1.0"),

@@ -2,7 +2,8 @@
 
 Between events they follow the transpose of the closed forms. At a spike at t, dt = -dV / V'(t-): the loss
 depends on t by itself, by the arrivals of the spike, and since V leaves V_reset later. A weight of an arrival
-at a neuron has the derivative lambda_I there, its time w * d(lambda_I)/dt. No state of a step is kept.
+at a neuron has the derivative lambda_I there, its time w * d(lambda_I)/dt; at each spike V_th has
+-lambda_V(t-), and V_reset lambda_V(t+). No state of a step is kept.
 """
 
 # V and I are potential and current, and no constants:
@@ -16,21 +17,23 @@ from event_ops.kernels.numba_cpu.jit import njit
 
 
 class Gradients(NamedTuple):
-    """Hold derivatives of the loss: in weights and delays, to which samples add, and in times of arrival.
+    """Hold derivatives of the loss: in weights, delays and levels, to which samples add, and in arrivals.
 
     `of_inputs`: whether those in delays, and in times of inputs, are wanted, and not of neurons alone.
     """
 
     weights: Any
     delays: Any
+    levels: Any
     arrivals: Any
     of_inputs: Any
 
 
 @njit(_nrt=False)
 def spike_backwards(
-    record: Record, p: int, left: float, of_time: float, neuron: Neuron, lambda_V: Any, lambda_I: Any
-) -> None:
+    record: Record, p: int, left: float, of_time: float, sample: Sample, neuron: Neuron, lambda_V: Any,
+    lambda_I: Any, gradients: Gradients,
+) -> None:  # fmt: skip
     """Go back over spike p, `left` before the end of its step; of_time: the derivative in its time.
 
     Derivatives in V and I are kept as if nothing happened between their time and the end of the step: then
@@ -39,8 +42,10 @@ def spike_backwards(
     of_V, of_I, gain = factors(left, neuron)
     j, current = record.ids[p], float(record.currents[p])
     V, I = of_V * lambda_V[j], of_I * lambda_I[j] + gain * lambda_V[j]
-    of_time -= slope(neuron.V_reset, current, neuron) * V
-    V = -of_time / slope(neuron.V_th, current, neuron)
+    gradients.levels[1, j] += V
+    of_time -= slope(float(sample.levels[1, j]), current, neuron) * V
+    V = -of_time / slope(float(sample.levels[0, j]), current, neuron)
+    gradients.levels[0, j] -= V
     lambda_V[j] = V / of_V
     lambda_I[j] = (I - gain * (V / of_V)) / of_I
 

@@ -12,13 +12,17 @@ from event_ops.kernels.numba_cpu.jit import njit
 
 
 class Sample(NamedTuple):
-    """Hold the spikes of one sample: of inputs, and of neurons, whose rows follow the input rows."""
+    """Hold the spikes of one sample: of inputs, and of neurons, whose rows follow the input rows.
+
+    `levels`: V_th and V_reset of all neurons, counted from E_L.
+    """
 
     times: Any
     ids: Any
     out_times: Any
     out_ids: Any
     input_rows: Any
+    levels: Any
 
 
 class Chains(NamedTuple):

@@ -1,6 +1,5 @@
 """Check arguments of `lif` and `leaky_integrator`, and make the arrays that their operators take."""
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -23,7 +22,7 @@ from event_ops.checks.arrays import (
 from event_ops.sparse.csr import CSR
 
 _STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
-_ORDER: Final = ("tau_m", "tau_syn", "V_th", "V_reset", "E_L", "dt")  # of constants, as kernels read them
+_ORDER: Final = ("tau_m", "tau_syn", "dt")  # of constants, as kernels read them
 
 
 class Synapses(NamedTuple):
@@ -135,40 +134,52 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
     for name, x in neuron.items():
         if not isinstance(x, (int, float, np.number)) or isinstance(x, bool):
             raise TypeError(
-                f"{name} is a {type(x).__name__}; expected a number: constants of neurons have no derivatives"
+                f"{name} is a {type(x).__name__}; expected a number: the times of neurons have no "
+                "derivatives, as V_th, V_reset and E_L have"
             )
-    for name in ("tau_m", "tau_syn", "dt"):
-        check_positive(name, float(neuron[name]))
+        check_positive(name, float(x))
     shortest = min(neuron["tau_m"], neuron["tau_syn"])
     if neuron["dt"] > _STEPS_OF_TAU * shortest:
         raise ValueError(
             f"dt is {neuron['dt']}, and the shorter of tau_m and tau_syn {shortest}; expected at most "
             f"{_STEPS_OF_TAU} times that, since more decays in a step than can be undone: take more steps"
         )
-    if not neuron["V_reset"] < neuron["V_th"] or not math.isfinite(neuron["V_reset"] + neuron["E_L"]):
-        raise ValueError(
-            f"V_reset is {neuron['V_reset']}, V_th {neuron['V_th']} and E_L {neuron['E_L']}; expected "
-            "finite numbers, and V_reset < V_th"
-        )
     values: Any = np.array([*(neuron[name] for name in _ORDER), input_rows], dtype)
     return values
 
 
-def first_state(V_m: Any, I_syn: Any, neurons: int, V_th: float, E_L: float, dtype: Any) -> jax.Array:
-    """Return the first V and I of all neurons; V is E_L and I is 0 unless given."""
-    rows: list[jax.Array] = []
-    for name, x, rest in (("V_m", V_m, E_L), ("I_syn", I_syn, 0.0)):
-        row = jnp.full(neurons, rest, dtype) if x is None else as_array(x, name)
-        check_shape(name, row, (neurons,), why="one for each neuron")
-        if row.dtype != dtype:
-            raise TypeError(f"{name} has dtype {row.dtype} and weights {dtype}; expected one dtype; cast one")
-        rows.append(row)
-    if is_known(rows[0]) and not bool(np.all(np.asarray(rows[0]) < V_th)):
+def potentials(
+    V_th: Any, V_reset: Any, E_L: Any, V_m: Any, I_syn: Any, neurons: int, dtype: Any
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return V_th and V_reset, first V and I, and E_L of all neurons; the first three counted from E_L.
+
+    The first V is E_L and I is 0 unless given.
+    """
+    given = {"V_th": V_th, "V_reset": V_reset, "E_L": E_L, "V_m": E_L if V_m is None else V_m}
+    given["I_syn"] = 0.0 if I_syn is None else I_syn
+    th, reset, rest, first, current = (_of_neurons(name, x, neurons, dtype) for name, x in given.items())
+    known = {name: np.asarray(x) for name, x in given.items() if is_known(x)}
+    levels = [known[name] for name in ("V_reset", "E_L") if name in known]
+    is_below = "V_th" not in known or "V_reset" not in known or np.all(known["V_reset"] < known["V_th"])
+    if not is_below or not all(np.all(np.isfinite(x)) for x in levels):
         raise ValueError(
-            f"V_m is or contains {np.asarray(rows[0]).max()}; expected values < V_th = {V_th}: a spike at "
-            "the beginning has no derivative"
+            f"V_reset is {V_reset}, V_th {V_th} and E_L {E_L}; expected finite numbers, and V_reset < V_th"
         )
-    return jnp.stack(rows)
+    if {"V_m", "V_th"} <= known.keys() and not np.all(known["V_m"] < known["V_th"]):
+        raise ValueError(
+            f"V_m, or E_L in its place, is or contains {known['V_m'].max()}; expected values < V_th = "
+            f"{V_th}: a spike at the beginning has no derivative"
+        )
+    return jnp.stack([th - rest, reset - rest]), jnp.stack([first - rest, current]), rest
+
+
+def _of_neurons(name: str, x: Any, neurons: int, dtype: Any) -> jax.Array:
+    """Return a number, or one for each neuron, as an array of all neurons; raise where it does not fit."""
+    values = jnp.asarray(x, dtype) if isinstance(x, (int, float, np.number)) else as_array(x, name)
+    check_shape(name, values, (), (neurons,), why="a number, or one for each neuron")
+    if values.dtype != dtype:
+        raise TypeError(f"{name} has dtype {values.dtype} and weights {dtype}; expected one dtype; cast one")
+    return jnp.broadcast_to(values, neurons)
 
 
 def size_of(name: str, x: Any) -> int:

@@ -1,9 +1,10 @@
 """Closed forms of a LIF neuron with an exponential current between two events, and when it spikes.
 
-tau_m * dV/dt = -(V - E_L) + I and tau_syn * dI/dt = -I. Scalars are in double precision, whatever the arrays
-hold: times of spikes are roots, and everything later depends on them.
+tau_m * dV/dt = -V + I and tau_syn * dI/dt = -I: V is counted from E_L. Scalars are in double precision,
+whatever the arrays hold: times of spikes are roots, and everything later depends on them.
 """
 
+import math
 from typing import Any, Final, NamedTuple
 
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
@@ -13,16 +14,13 @@ _SHORT: Final = 0.25  # a series has all digits of a double up to here
 
 
 class Neuron(NamedTuple):
-    """Hold the constants of all neurons: ms, and V in any unit, which is that of I, too.
+    """Hold the time constants of all neurons, in ms.
 
     Rates are 1 / tau: a quotient takes longer. `halvings`: how often a step is halved to be short.
     """
 
     tau_m: Any
     tau_syn: Any
-    V_th: Any
-    V_reset: Any
-    E_L: Any
     dt: Any
     rate_m: Any
     rate_syn: Any
@@ -33,11 +31,11 @@ class Neuron(NamedTuple):
 def neuron_of(parameters: Any) -> Neuron:
     """Return the constants of an array that has them in the order of `Neuron`."""
     p = parameters
-    tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[5])
+    tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[2])
     halvings, longest = 0, dt / min(tau_m, tau_syn)
     while longest > _SHORT:
         halvings, longest = halvings + 1, longest / 2
-    return Neuron(tau_m, tau_syn, float(p[2]), float(p[3]), float(p[4]), dt, 1 / tau_m, 1 / tau_syn, halvings)
+    return Neuron(tau_m, tau_syn, dt, 1 / tau_m, 1 / tau_syn, halvings)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
@@ -59,7 +57,7 @@ def exponential(z: float, halvings: int) -> tuple[float, float]:
 
 @njit(_nrt=False)
 def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
-    """Return the factors by which V - E_L and I decay in a time x <= dt, and the one by which I moves V."""
+    """Return the factors by which V and I decay in a time x <= dt, and the one by which I moves V."""
     u = x * neuron.rate_m
     of_V, _ = exponential(-u, neuron.halvings)
     # Not a difference of exponentials over one of time constants, which may be equal.
@@ -71,47 +69,45 @@ def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
 def moved(V: float, I: float, x: float, neuron: Neuron) -> tuple[float, float]:
     """Return V and I after a time x without events."""
     of_V, of_I, gain = factors(x, neuron)
-    return neuron.E_L + (V - neuron.E_L) * of_V + gain * I, of_I * I
+    return V * of_V + gain * I, of_I * I
 
 
 @njit(_nrt=False)
 def slope(V: float, I: float, neuron: Neuron) -> float:
     """Return dV/dt."""
-    return (neuron.E_L - V + I) * neuron.rate_m
+    return (I - V) * neuron.rate_m
 
 
 @njit(_nrt=False)
 def first_crossing(
-    V: float, I: float, V_end: float, I_end: float, length: float, neuron: Neuron
+    V: float, I: float, V_end: float, I_end: float, length: float, V_th: float, neuron: Neuron
 ) -> tuple[float, float]:
     """Return when V passes V_th from below within `length`, at whose end it is V_end, and I then.
 
     The time is -1 if it does not. Without arrivals V has one extremum, and passes V_th once.
     """
     end, first, last = length, slope(V, I, neuron), slope(V_end, I_end, neuron)
-    if V_end <= neuron.V_th:
+    if V_end <= V_th:
         # A rise that ends before `length` is concave, and stays below its first tangent.
-        if first <= 0 or V + first * length <= neuron.V_th or last >= 0:
+        if first <= 0 or V + first * length <= V_th or last >= 0:
             return -1.0, 0.0
-        end, _ = _root(V, I, length, length, True, neuron)
+        end, _ = _root(V, I, length, length, math.inf, neuron)
         V_end, last = moved(V, I, end, neuron)[0], 0.0
-        if V_end <= neuron.V_th:
+        if V_end <= V_th:
             return -1.0, 0.0
-    rise, share = V_end - V, (neuron.V_th - V) / (V_end - V)
+    rise, share = V_end - V, (V_th - V) / (V_end - V)
     guess = share
     if first > 0 and last > 0:
         # The cubic that has the times and slopes of both ends.
         left = 1 - share
         guess = share * share * (3 - 2 * share) + share * left * (left / first - share / last) * (rise / end)
         guess = guess if 0 <= guess <= 1 else share
-    return _root(V, I, guess * end, end, False, neuron)
+    return _root(V, I, guess * end, end, V_th, neuron)
 
 
 @njit(_nrt=False)
-def _root(
-    V: float, I: float, begin: float, end: float, of_slope: bool, neuron: Neuron
-) -> tuple[float, float]:
-    """Return the x in [0, end] where V is V_th, or has its maximum, and I there.
+def _root(V: float, I: float, begin: float, end: float, level: float, neuron: Neuron) -> tuple[float, float]:
+    """Return the x in [0, end] where V is `level`, or, of inf, has its maximum, and I there.
 
     Halley's method from `begin`, in a bracket.
     """
@@ -121,10 +117,10 @@ def _root(
         of_I = I_x * neuron.rate_syn
         rate = slope(V_x, I_x, neuron)
         bend = (-rate - of_I) * neuron.rate_m
-        if of_slope:
+        if level == math.inf:
             f, df, ddf = -rate, -bend, (bend - of_I * neuron.rate_syn) * neuron.rate_m
         else:
-            f, df, ddf = V_x - neuron.V_th, rate, bend
+            f, df, ddf = V_x - level, rate, bend
         if f > 0:
             high = x
         else:

@@ -53,8 +53,8 @@ def sorted_arrivals(table: Table, j: int) -> int:
 
 @njit(_nrt=False)
 def walk_entries(
-    near: Near, size: int, table: Table, entries: Entries, begin: float, neuron: Neuron, record: Record,
-    spikes: int,
+    near: Near, size: int, table: Table, entries: Entries, sample: Sample, begin: float, neuron: Neuron,
+    record: Record, spikes: int,
 ) -> int:  # fmt: skip
     """Move listed neurons through a step, each by its arrivals; return the number of spikes so far."""
     for c in range(size):
@@ -62,7 +62,9 @@ def walk_entries(
         for k in range(count + 1):
             end = table.offsets[places[k]] if k < count else neuron.dt
             near.V_end[c], I_end = moved(near.V[c], near.I[c], end - before, neuron)
-            spikes = spike_exactly(near, c, I_end, begin + before, end - before, neuron, record, spikes)
+            spikes = spike_exactly(
+                near, c, I_end, begin + before, end - before, sample, neuron, record, spikes
+            )  # fmt: skip
             before = end
             if k < count:
                 near.V[c], near.I[c] = (
@@ -127,7 +129,7 @@ def back(
         for i in range(count):
             table.following[places[i]], table.head[j] = table.head[j], places[i]
         of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]
-        spike_backwards(record, p, left, of_time, neuron, lambda_V, lambda_I)
+        spike_backwards(record, p, left, of_time, sample, neuron, lambda_V, lambda_I, gradients)
     for j in range(table.head.size):
         q = table.head[j]
         while q >= 0:

@@ -20,7 +20,7 @@ class Step(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Hold the neurons that may spike in a step, as they are at an arrival, and V at the next one.
+    """Hold the neurons that may spike in a step, as they are at an arrival, V at the next one, and V_th.
 
     In double precision, whatever the arrays hold: times of spikes are roots.
     """
@@ -29,6 +29,7 @@ class Near(NamedTuple):
     V: Any
     I: Any
     V_end: Any
+    V_th: Any
     over: Any
 
 
@@ -43,7 +44,9 @@ class Record(NamedTuple):
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
-def advance(V: Any, I: Any, step: Step, neuron: Neuron, excess: Any, next_V: Any, next_I: Any) -> None:
+def advance(
+    V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any
+) -> None:
     """Step all neurons as if none spiked; where `excess` is > 0, V may have passed V_th on the way.
 
     Since V was V_th, its slope was at least that with what is left of I at the end, without excitation that
@@ -52,18 +55,17 @@ def advance(V: Any, I: Any, step: Step, neuron: Neuron, excess: Any, next_V: Any
     real = V.dtype.type
     all_V, all_I, all_gain = factors(neuron.dt, neuron)
     of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
-    rest, zero, whole = real(neuron.E_L), real(0), real(neuron.dt / neuron.tau_m)
-    # A little lower, for the rounding of sums in V's precision.
-    above = real(neuron.V_th - neuron.E_L)
-    lowest = real(neuron.V_th - 1e-5 * abs(above))
+    zero, whole, rounded = real(0), real(neuron.dt / neuron.tau_m), real(1e-5)
     for j in range(V.size):
-        moved_V, left_I = rest + (V[j] - rest) * of_V + gain * I[j] + step.to_V[j], of_I * I[j]
+        moved_V, left_I, level = V[j] * of_V + gain * I[j] + step.to_V[j], of_I * I[j], V_th[j]
         next_V[j], next_I[j] = moved_V, left_I + step.to_I[j]
-        excess[j] = moved_V + step.fall[j] + whole * max(above - min(I[j], left_I), zero) - lowest
+        # A little lower, for the rounding of sums in V's precision.
+        lowest = level - rounded * abs(level)
+        excess[j] = moved_V + step.fall[j] + whole * max(level - min(I[j], left_I), zero) - lowest
 
 
 @njit(_nrt=False)
-def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
+def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, near: Near) -> int:
     """List the neurons that may spike, with their states at the beginning of the step; return how many."""
     count = 0
     for j in range(excess.size):
@@ -71,24 +73,26 @@ def near_threshold(excess: Any, V: Any, I: Any, near: Near) -> int:
         near.ids[count] = j
         count += excess[j] > 0
     for c in range(count):
-        near.V[c], near.I[c] = V[near.ids[c]], I[near.ids[c]]
+        j = near.ids[c]
+        near.V[c], near.I[c], near.V_th[c] = V[j], I[j], V_th[j]
     return count
 
 
 @njit(_nrt=False)
 def spike_exactly(
-    near: Near, c: int, I_end: float, begin: float, length: float, neuron: Neuron, record: Record, spikes: int
-) -> int:
+    near: Near, c: int, I_end: float, begin: float, length: float, sample: Sample, neuron: Neuron,
+    record: Record, spikes: int,
+) -> int:  # fmt: skip
     """Find the spikes of one neuron between two arrivals; return the number of spikes so far."""
     V, I, V_end = near.V[c], near.I[c], near.V_end[c]
-    x, at_spike = first_crossing(V, I, V_end, I_end, length, neuron)
+    x, at_spike = first_crossing(V, I, V_end, I_end, length, near.V_th[c], neuron)
     while x >= 0 and spikes <= record.times.size:
-        V, I, begin, length = neuron.V_reset, at_spike, begin + x, length - x
+        V, I, begin, length = float(sample.levels[1, near.ids[c]]), at_spike, begin + x, length - x
         if spikes < record.times.size:
             record.times[spikes], record.ids[spikes], record.currents[spikes] = begin, near.ids[c], I
         spikes += 1
         V_end, I_end = moved(V, I, length, neuron)
-        x, at_spike = first_crossing(V, I, V_end, I_end, length, neuron)
+        x, at_spike = first_crossing(V, I, V_end, I_end, length, near.V_th[c], neuron)
     near.V_end[c] = V_end
     return spikes
 
@@ -110,16 +114,16 @@ def sort_spikes(record: Record, begin: int, end: int) -> None:
 @njit
 def new_near(neurons: int) -> Near:
     """Return room for as many neurons, and the id behind them that `near_threshold` writes."""
-    states = np.empty((4, neurons))
-    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3])
+    states = np.empty((5, neurons))
+    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3], states[4])
 
 
 def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
     """Return the function that runs one sample, for synapses whose arrivals these three deal with.
 
     `begin(synapses, spikes)` returns what they keep; `arrive(synapses, kept, chains, sample, k, neuron,
-    step)` adds up the arrivals of step k and returns them; `walk(near, size, arrived, synapses, time, neuron,
-    record, spikes)` moves listed neurons from arrival to arrival, and returns the number of spikes.
+    step)` adds up the arrivals of step k and returns them; `walk(near, size, arrived, synapses, sample, time,
+    neuron, record, spikes)` moves listed neurons from arrival to arrival, and returns the number of spikes.
     """
 
     @njit
@@ -134,17 +138,17 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
         chains = new_chains(steps, sample.times.size + record.times.size)
         kept = begin(synapses, chains.following.size)
         V, I, next_V, next_I = first_V.copy(), first_I.copy(), np.empty_like(first_V), np.empty_like(first_I)
-        excess, near = np.empty_like(V), new_near(V.size)
+        V_th, excess, near = sample.levels[0], np.empty_like(V), new_near(V.size)
         step = Step(np.empty_like(V), np.empty_like(V), np.empty_like(V))
         if not enlist_inputs(chains, sample, synapses.first, dt):
             return -1
         spikes = record.ends[0] = 0
         for k in range(steps):
             arrived = arrive(synapses, kept, chains, sample, k, neuron, step)
-            advance(V, I, step, neuron, excess, next_V, next_I)
-            size = near_threshold(excess, V, I, near)
+            advance(V, I, step, V_th, neuron, excess, next_V, next_I)
+            size = near_threshold(excess, V, I, V_th, near)
             if size:
-                spikes = walk(near, size, arrived, synapses, k * dt, neuron, record, spikes)
+                spikes = walk(near, size, arrived, synapses, sample, k * dt, neuron, record, spikes)
                 for c in range(size):
                     next_V[near.ids[c]] = near.V_end[c]
             if spikes > record.times.size:

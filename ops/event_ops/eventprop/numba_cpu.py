@@ -31,11 +31,11 @@ def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, fi
 
 
 @njit
-def is_runnable(delays: Any, first: Any, parameters: Any, input_rows: int) -> bool:
-    """Return whether no delay is NaN, and none between neurons is shorter than a step."""
-    if np.isnan(delays).any():
+def is_runnable(delays: Any, levels: Any, first: Any, parameters: Any, input_rows: int) -> bool:
+    """Return whether no delay is NaN, none between neurons shorter than a step, and V_reset below V_th."""
+    if np.isnan(delays).any() or not ((levels[1] < levels[0]) & np.isfinite(levels[1])).all():
         return False
-    return not (first[input_rows:] < parameters[5]).any()
+    return not (first[input_rows:] < parameters[2]).any()
 
 
 def make_run_one(simulate: Any) -> Any:
@@ -49,9 +49,9 @@ def make_run_one(simulate: Any) -> Any:
         record.times[:] = np.inf
         record.ids[:] = state.shape[1]
         record.currents[:] = 0
-        neuron, count = neuron_of(parameters), -1
-        if is_right and state[0].max() < neuron.V_th:
-            count = simulate(synapses, sample, state[0], state[1], neuron, record)
+        count = -1
+        if is_right and (state[0] < sample.levels[0]).all():
+            count = simulate(synapses, sample, state[0], state[1], neuron_of(parameters), record)
         if not 0 <= count <= record.times.size:
             record.times[:] = np.nan
             record.trace[:] = np.nan
@@ -79,6 +79,7 @@ def make_differentiate_one(differentiate: Any) -> Any:
         else:
             gradients.weights[:] = np.nan
             gradients.delays[:] = np.nan
+            gradients.levels[:] = np.nan
             ct_times[:] = np.nan
             ct_state[:] = np.nan
 
@@ -94,45 +95,50 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
 
     @njit(parallel=True)
     def forward(
-        weights: Any, delays: Any, indices: Any, indptr: Any, times: Any, ids: Any, states: Any,
-        parameters: Any, spikes: Any, out_ids: Any, ends: Any, trace: Any,
+        weights: Any, delays: Any, levels: Any, indices: Any, indptr: Any, times: Any, ids: Any,
+        states: Any, parameters: Any, spikes: Any, out_ids: Any, ends: Any, trace: Any,
     ) -> None:  # fmt: skip
         """Run all samples."""
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[6])
-        is_right = is_runnable(delays, first, parameters, input_rows)
+        input_rows = np.int64(parameters[3])
+        is_right = is_runnable(delays, levels, first, parameters, input_rows)
         parts = min(num_threads(), times.shape[0])
         for part in prange(parts):
             for b in range(part, times.shape[0], parts):
                 record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], trace[b])
-                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
+                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows, levels)
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 run_one(synapses, sample, states[b], parameters, is_right, record)
 
     @njit(parallel=True)
     def backward(
-        weights: Any, delays: Any, indices: Any, indptr: Any, times: Any, ids: Any, parameters: Any,
-        spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any, ct_delays: Any,
-        ct_times: Any, ct_states: Any, of_inputs: bool,
+        weights: Any, delays: Any, levels: Any, indices: Any, indptr: Any, times: Any, ids: Any,
+        parameters: Any, spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any,
+        ct_delays: Any, ct_levels: Any, ct_times: Any, ct_states: Any, of_inputs: bool,
     ) -> None:  # fmt: skip
-        """Go back through all samples, and sum derivatives in weights and delays over each group of them."""
+        """Go back through all samples, and sum derivatives in what they share over each group of them."""
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[6])
+        input_rows = np.int64(parameters[3])
         parts = min(num_threads(), batch)
         spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
         spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
+        spare_levels = np.empty((parts - 1, *ct_levels.shape), ct_levels.dtype)
         for part in prange(parts):
             of_weights = ct_weights if part == 0 else spare_weights[part - 1]
             of_delays = ct_delays if part == 0 else spare_delays[part - 1]
+            of_levels = ct_levels if part == 0 else spare_levels[part - 1]
             of_weights[:] = 0
             of_delays[:] = 0
+            of_levels[:] = 0
             arrivals = np.empty(times.shape[1] + out_ids.shape[1])
             for b in range(part, batch, parts):
                 record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], ct_trace[b])
-                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows)
+                sample = Sample(times[b], ids[b], record.times, record.ids, input_rows, levels)
                 group = b * groups // batch
-                gradients = Gradients(of_weights[group], of_delays[group], arrivals, of_inputs)
+                gradients = Gradients(
+                    of_weights[group], of_delays[group], of_levels[group], arrivals, of_inputs
+                )  # fmt: skip
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 differentiate_one(
                     synapses, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
@@ -141,6 +147,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         for part in range(parts - 1):
             ct_weights += spare_weights[part]
             ct_delays += spare_delays[part]
+            ct_levels += spare_levels[part]
 
     return forward, backward
 

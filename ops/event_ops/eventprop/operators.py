@@ -1,9 +1,10 @@
 """The operators of a batch forwards and backwards, and how JAX differentiates and batches them.
 
-Inputs of a run: weights and delays, indices and indptr of sparse ones, which are empty of dense ones; times,
-ids and states of samples, whose first axis is the batch; constants. The tangent of a run is an operator that
-is only ever transposed: its transpose is the run backwards. So a gradient after `vmap` is one call, in which
-derivatives in weights are summed over the batch, and `vmap` of a gradient has those of each sample.
+Inputs of a run: weights, delays and levels, indices and indptr of sparse weights, which are empty of dense
+ones; times, ids and states of samples, whose first axis is the batch; constants. The tangent of a run is an
+operator that is only ever transposed: its transpose is the run backwards. So a gradient after `vmap` is one
+call, in which derivatives in weights are summed over the batch, and `vmap` of a gradient has those of each
+sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,8 +52,8 @@ backward.def_jvp_rule(_refuse_second)
 
 
 def _linear(count: int) -> list[int]:
-    """Return the positions of the inputs in which a run has derivatives: weights, delays, times, states."""
-    return [0, 1, count - 1 - _SAMPLES, count - 2]
+    """Return the positions of the inputs that have derivatives: weights, delays, levels, times, states."""
+    return [0, 1, 2, count - 1 - _SAMPLES, count - 2]
 
 
 def _like(*arrays: Any) -> tuple[jax.ShapeDtypeStruct, ...]:
@@ -71,20 +72,20 @@ def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any, ndim: int) ->
 
 @tangent.def_transpose_rule
 def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) -> list[Any]:
-    """Return the derivatives in weights, delays, times and states, by the run backwards."""
-    dots, rest = args[:4], args[4:]
+    """Return the derivatives in weights, delays, levels, times and states, by the run backwards."""
+    dots, rest = args[:5], args[5:]
     primals = rest[:-_RESULTS]
     places = _linear(len(primals))
-    weights, delays, times, states = (primals[i] for i in places)
-    # Weights and delays have a first axis of groups of samples, over each of which they are summed.
-    like = *_like(weights[None], delays[None]), *_like(times, states)
+    weights, delays, levels, times, states = (primals[i] for i in places)
+    # What samples share has a first axis of groups of samples, over each of which it is summed.
+    like = *_like(weights[None], delays[None], levels[None]), *_like(times, states)
     # A run backwards needs the states' shape alone, which the outputs have.
     inputs = *primals[:-2], primals[-1]
     # A product of rows for each input spike, which training of weights alone does without.
-    of_inputs = any(map(ad.is_undefined_primal, dots[1:3]))
+    of_inputs = ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
     options = {"backend": wanted, "ndim": ndim, "of_inputs": of_inputs}
     found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, **options)
-    gradients = found[0][0], found[1][0], found[2], found[3]
+    gradients = *(x[0] for x in found[:3]), *found[3:]
     chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
     return [*chosen, *(None for _ in rest)]
 
@@ -115,5 +116,5 @@ def _folding(kernel: XLACustomKernel, samples: Callable[[int], Sequence[int]]) -
 forward.def_batching_rule(_folding(forward, lambda n: range(n - 1 - _SAMPLES, n - 1)))
 # Behind constants: spikes, ids, ends and two cotangents.
 backward.def_batching_rule(_folding(backward, lambda n: [n - 8, n - 7, *range(n - 5, n)]))
-# In front: four tangents; behind constants: spikes, ids and ends.
-tangent.def_batching_rule(_folding(tangent, lambda n: [2, 3, n - 7, n - 6, n - 5, *range(n - 3, n)]))
+# In front: five tangents; behind constants: spikes, ids and ends.
+tangent.def_batching_rule(_folding(tangent, lambda n: [3, 4, n - 7, n - 6, n - 5, *range(n - 3, n)]))

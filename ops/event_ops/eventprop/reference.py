@@ -14,24 +14,21 @@ _HALVINGS: Final = 80  # of a bracket, which is then as small as doubles are
 
 
 class Neuron(NamedTuple):
-    """Hold the constants of all neurons, and the number of rows of inputs."""
+    """Hold the time constants of all neurons, and the number of rows of inputs."""
 
     tau_m: jax.Array
     tau_syn: jax.Array
-    V_th: jax.Array
-    V_reset: jax.Array
-    E_L: jax.Array
     dt: jax.Array
     input_rows: jax.Array
 
     @classmethod
     def of(cls, constants: Any) -> "Neuron":
         """Return the constants of an array that has them in this order."""
-        tau_m, tau_syn, V_th, V_reset, E_L, dt, rows = constants
-        return cls(tau_m, tau_syn, V_th, V_reset, E_L, dt, rows.astype(jnp.int32))
+        tau_m, tau_syn, dt, rows = constants
+        return cls(tau_m, tau_syn, dt, rows.astype(jnp.int32))
 
     def factors(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return the factors of V - E_L and I after a time x, and that of I in V."""
+        """Return the factors of V and I after a time x, and that of I in V."""
         rate = 1 / self.tau_m - 1 / self.tau_syn
         grown = jnp.where(rate == 0, x, jnp.expm1(rate * x) / jnp.where(rate == 0, 1, rate))
         of_V = jnp.exp(-x / self.tau_m)
@@ -40,11 +37,11 @@ class Neuron(NamedTuple):
     def moved(self, V: Any, I: Any, x: Any) -> tuple[Any, Any]:
         """Return V and I after a time x without events."""
         of_V, of_I, gain = self.factors(x)
-        return self.E_L + (V - self.E_L) * of_V + gain * I, of_I * I
+        return V * of_V + gain * I, of_I * I
 
     def slope(self, V: Any, I: Any) -> Any:
-        """Return dV/dt."""
-        return (self.E_L - V + I) / self.tau_m
+        """Return dV/dt, V counted from E_L."""
+        return (I - V) / self.tau_m
 
 
 class Entries(NamedTuple):
@@ -87,14 +84,14 @@ def _bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))[1]
 
 
-def _first_crossing(neuron: Neuron, V: Any, I: Any, length: Any) -> Any:
+def _first_crossing(neuron: Neuron, V_th: Any, V: Any, I: Any, length: Any) -> Any:
     """Return when each neuron passes V_th within `length`, or inf."""
     whole, nothing = jnp.full_like(V, length), jnp.zeros_like(V)
     peaks = (neuron.slope(V, I) > 0) & (neuron.slope(*neuron.moved(V, I, length)) < 0)
     top = _bisected(lambda x: -neuron.slope(*neuron.moved(V, I, x)), nothing, whole)
     end = jnp.where(peaks, top, whole)
-    crosses = neuron.moved(V, I, end)[0] > neuron.V_th
-    x = _bisected(lambda x: neuron.moved(V, I, x)[0] - neuron.V_th, nothing, end)
+    crosses = neuron.moved(V, I, end)[0] > V_th
+    x = _bisected(lambda x: neuron.moved(V, I, x)[0] - V_th, nothing, end)
     return jnp.where(crosses, x, jnp.inf)
 
 
@@ -112,9 +109,12 @@ class Run(NamedTuple):
     trace: jax.Array
 
 
-def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any, outs: Any) -> Any:
+def _run_one(
+    entries: Entries, levels: Any, neuron: Neuron, times: Any, ids: Any, state: Any, outs: Any
+) -> Any:
     """Return spikes, ids, ends and trace of one sample."""
     _, out_ids, ends, trace = outs
+    V_th, V_reset = levels
     neurons, steps, capacity = state.shape[1], ends.shape[0] - 1, out_ids.shape[0]
     given = entries.arrivals(times, jnp.where(ids < neuron.input_rows, ids, -1))
     room = jnp.stack([jnp.full(capacity + 1, jnp.inf, times.dtype), jnp.zeros(capacity + 1, times.dtype)])
@@ -131,7 +131,7 @@ def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any,
         arrival = jnp.min(every, where=every > run.time, initial=jnp.inf)
         end = (run.step + 1).astype(times.dtype) * neuron.dt
         limit = jnp.minimum(arrival, end)
-        x = _first_crossing(neuron, run.V, run.I, limit - run.time)
+        x = _first_crossing(neuron, V_th, run.V, run.I, limit - run.time)
         j = jnp.argmin(x).astype(jnp.int32)
         is_spike = jnp.isfinite(x[j])
         time = jnp.where(is_spike, run.time + x[j], limit)
@@ -141,7 +141,7 @@ def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any,
         arrived = jnp.sum(jnp.where(every == limit, entries.weights[None], 0), axis=0)
         after_I = jnp.where(is_spike, I, I.at[entries.columns].add(arrived))
         is_reset = is_spike & (jnp.arange(neurons, dtype=jnp.int32) == j)
-        after_V = jnp.where(is_reset, neuron.V_reset, V)
+        after_V = jnp.where(is_reset, V_reset, V)
         ended = ~is_spike & (limit == end)
         step, count = run.step + ended.astype(jnp.int32), run.number + is_spike.astype(jnp.int32)
         row = jnp.where(ended, run.step, steps + 1)
@@ -153,7 +153,8 @@ def _run_one(entries: Entries, neuron: Neuron, times: Any, ids: Any, state: Any,
     run = jax.lax.while_loop(lambda run: (run.step < steps) & (run.number <= capacity), event, begin)
     between = entries.rows >= neuron.input_rows
     is_right = jnp.all(jnp.where(between, entries.delays >= neuron.dt, ~jnp.isnan(entries.delays)))
-    is_right &= jnp.all(state[0] < neuron.V_th) & jnp.isfinite(jnp.sum(run.V + run.I))
+    is_right &= jnp.all((state[0] < V_th) & (V_reset < V_th) & jnp.isfinite(V_reset))
+    is_right &= jnp.isfinite(jnp.sum(run.V + run.I))
     is_right &= ~jnp.any(jnp.isnan(times) & (ids >= 0) & (ids < neuron.input_rows))
     count = jnp.where(is_right, run.number, -1)
     good = (count >= 0) & (count <= capacity)
@@ -170,9 +171,9 @@ def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
     one = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in outs]
 
     def run(*inputs: Any) -> Any:
-        *synapses, times, ids, states, constants = inputs
-        entries, neuron = Entries.of(*synapses), Neuron.of(constants)
-        return jax.vmap(lambda when, who, state: _run_one(entries, neuron, when, who, state, one))(
+        weights, delays, levels, *structure, times, ids, states, constants = inputs
+        entries, neuron = Entries.of(weights, delays, *structure), Neuron.of(constants)
+        return jax.vmap(lambda when, who, state: _run_one(entries, levels, neuron, when, who, state, one))(
             times, ids, states
         )
 
@@ -180,11 +181,12 @@ def build_forward(*, outs: Any, **_: Any) -> Callable[..., Any]:
 
 
 def _differentiate_one(
-    entries: Entries, neuron: Neuron, neurons: int, times: Any, ids: Any, spikes: Any, out_ids: Any,
+    entries: Entries, levels: Any, neuron: Neuron, times: Any, ids: Any, spikes: Any, out_ids: Any,
     ends: Any, of_times: Any, of_trace: Any,
 ) -> Any:  # fmt: skip
-    """Return the derivatives of one sample in weights and delays of all synapses, in times and states."""
+    """Return the derivatives of one sample: in weights, delays, levels, times and states."""
     when, current = spikes
+    neurons = levels.shape[1]
     capacity, count = out_ids.size, ends[-1]
     valid = jnp.arange(capacity, dtype=jnp.int32) < count
     at_ends = jnp.arange(1, of_trace.shape[0] + 1, dtype=when.dtype) * neuron.dt
@@ -215,45 +217,48 @@ def _differentiate_one(
         return jnp.where(acts, I, 0), jnp.where(acts, moving, 0)
 
     def before(k: int, found: Any) -> Any:
-        """Go from behind a spike to before it."""
-        of_V, of_I = found
+        """Go from behind a spike to before it, and keep the derivative in V behind it."""
+        of_V, of_I, behind = found
         p = count - 1 - jnp.asarray(k, jnp.int32)
         j = out_ids[p]
         V, I = sensitivities(when[p], j, of_V, of_I)
         _, moving = of_arrivals(neuron.input_rows + j, when[p], of_V, of_I)
-        of_time = of_times[p] + jnp.sum(moving) - neuron.slope(neuron.V_reset, current[p]) * V
-        return of_V.at[p].set(-of_time / neuron.slope(neuron.V_th, current[p])), of_I.at[p].set(I)
+        of_time = of_times[p] + jnp.sum(moving) - neuron.slope(levels[1, j], current[p]) * V
+        of_V = of_V.at[p].set(-of_time / neuron.slope(levels[0, j], current[p]))
+        return of_V, of_I.at[p].set(I), behind.at[p].set(V)
 
     nothing = jnp.zeros(capacity, when.dtype)
-    of_V, of_I = jax.lax.fori_loop(0, jnp.clip(count, 0, capacity), before, (nothing, nothing))
+    spiked = jnp.clip(count, 0, capacity)
+    of_V, of_I, behind = jax.lax.fori_loop(0, spiked, before, (nothing, nothing, nothing))
+    of_levels = jnp.zeros_like(levels).at[:, out_ids].add(jnp.stack([-of_V, behind]), mode="drop")
     rows = jnp.concatenate([ids, jnp.where(valid, neuron.input_rows + out_ids, -1)])
     rows = rows.at[: ids.size].set(jnp.where((ids >= 0) & (ids < neuron.input_rows), ids, -1))
     every = jnp.concatenate([times, when])
     of_weights, moving = jax.lax.map(lambda x: of_arrivals(x[0], x[1], of_V, of_I), (rows, every))
     begin = _before_zero(when.dtype)
     state = jax.vmap(lambda j: sensitivities(begin, j, of_V, of_I))(jnp.arange(neurons, dtype=jnp.int32))
-    results = of_weights.sum(0), moving.sum(0), moving[: ids.size].sum(1), jnp.stack(state)
+    results = of_weights.sum(0), moving.sum(0), of_levels, moving[: ids.size].sum(1), jnp.stack(state)
     good = (count >= 0) & (count <= capacity)
     return [jnp.where(good, x, jnp.nan) for x in results]
 
 
 def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function that goes back through a batch."""
-    weights, delays, _, states = outs
-    groups, neurons = weights.shape[0], states.shape[2]
+    like_weights, like_delays, like_levels, _, _ = outs
+    groups = like_weights.shape[0]
 
     def run(*inputs: Any) -> Any:
-        *synapses, times, ids, constants, spikes, out_ids, ends, of_spikes, of_trace = inputs
-        entries, neuron = Entries.of(*synapses), Neuron.of(constants)
+        weights, delays, levels, *structure, times, ids, constants = inputs[:-5]
+        spikes, out_ids, ends, of_spikes, of_trace = inputs[-5:]
+        entries, neuron = Entries.of(weights, delays, *structure), Neuron.of(constants)
 
-        one = partial(_differentiate_one, entries, neuron, neurons)
-        of_weights, of_delays, of_times, of_states = jax.vmap(one)(
-            times, ids, spikes, out_ids, ends, of_spikes[:, 0], of_trace
-        )
-        of_weights, of_delays = (x.reshape(groups, -1, x.shape[1]).sum(1) for x in (of_weights, of_delays))
-        of_weights, of_delays = of_weights.reshape(weights.shape), of_delays.reshape(weights.shape)
-        if len(weights.shape) > len(delays.shape):  # one delay for each row
+        one = partial(_differentiate_one, entries, levels, neuron)
+        shared = jax.vmap(one)(times, ids, spikes, out_ids, ends, of_spikes[:, 0], of_trace)
+        *shared, of_times, of_states = shared
+        of_weights, of_delays, of_levels = (x.reshape(groups, -1, *x.shape[1:]).sum(1) for x in shared)
+        of_weights, of_delays = (x.reshape(like_weights.shape) for x in (of_weights, of_delays))
+        if len(like_weights.shape) > len(like_delays.shape):  # one delay for each row
             of_delays = of_delays.sum(2)
-        return of_weights, of_delays, of_times, of_states
+        return of_weights, of_delays, of_levels.reshape(like_levels.shape), of_times, of_states
 
     return run

@@ -10,7 +10,7 @@ from event_ops.eventprop.dynamics import Neuron
 from event_ops.eventprop.forward import Near, Record, Step, make_simulate, spike_exactly
 from event_ops.eventprop.rows import Arrivals, Rows, collect, new_arrivals
 from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, REORDER, njit
-from event_ops.kernels.numba_cpu.prefetch import is_far, prefetch, prefetch_element
+from event_ops.kernels.numba_cpu.prefetch import prefetch, prefetch_element
 from event_ops.kernels.numba_cpu.simd import add_product, load, negative_part, store
 
 _WIDTH: Final = 16  # neurons whose sums are in registers
@@ -28,15 +28,14 @@ def _added(sums: Any, values: Any, shares: Any, r: int) -> Any:
 
 
 @njit(_nrt=False)
-def _deliver_four(weights: Any, arrivals: Arrivals, r: int, ahead: int, is_far: bool, step: Step) -> None:
+def _deliver_four(weights: Any, arrivals: Arrivals, r: int, ahead: int, step: Step) -> None:
     """Add up four arrivals from r on, so that sums are read and written once; ask for those from `ahead`."""
     rows, shares, size = arrivals.rows, arrivals.shares, np.int64(weights.shape[1])
     a, b, c, d = rows[r] * size, rows[r + 1] * size, rows[r + 2] * size, rows[r + 3] * size
     whole = size - size % _WIDTH
     for j in range(0, whole, _WIDTH):
-        if is_far:
-            for k in range(ahead, ahead + 4):
-                prefetch(weights, rows[k] * size + j)
+        for k in range(ahead, ahead + 4):
+            prefetch(weights, rows[k] * size + j)
         sums = load(step.to_V, j, _WIDTH), load(step.to_I, j, _WIDTH), load(step.fall, j, _WIDTH)
         sums = _added(sums, load(weights, a + j, _WIDTH), shares, r)
         sums = _added(sums, load(weights, b + j, _WIDTH), shares, r + 1)
@@ -69,23 +68,22 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, ste
     step.to_V[:] = 0
     step.to_I[:] = 0
     step.fall[:] = 0
-    far = is_far(weights)
     for r in range(0, fours, 4):
-        _deliver_four(weights, arrivals, r, min(r + 4, fours - 4), far, step)
+        _deliver_four(weights, arrivals, r, min(r + 4, fours - 4), step)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
 def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
     """Move V of neurons to the next instant; return how many may have passed V_th, where `over` > 0."""
     hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
-    V_th, rest, share = neuron.V_th, neuron.E_L, length * neuron.rate_m
+    share = length * neuron.rate_m
     for c in range(size):
-        V, I = near.V[c], near.I[c]
-        V_end = rest + (V - rest) * of_V + gain * I
+        V, I, V_th = near.V[c], near.I[c], near.V_th[c]
+        V_end = V * of_V + gain * I
         near.V_end[c] = V_end
-        rise = rest - V + I
+        rise = I - V
         # Above at the end, or with a maximum in between, and a tangent that passes the threshold.
-        peak = min(V + rise * share - V_th, min(rise, V_end - rest - of_I * I))
+        peak = min(V + rise * share - V_th, min(rise, V_end - of_I * I))
         near.over[c] = max(V_end - V_th, peak)
         hits += near.over[c] > 0
     return hits
@@ -93,8 +91,9 @@ def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> 
 
 @njit(_nrt=False)
 def walk(
-    near: Near, size: int, arrived: Any, rows: Rows, begin: float, neuron: Neuron, record: Record, spikes: int
-) -> int:
+    near: Near, size: int, arrived: Any, rows: Rows, sample: Sample, begin: float, neuron: Neuron,
+    record: Record, spikes: int,
+) -> int:  # fmt: skip
     """Move listed neurons through a step, from instant to instant; return the number of spikes so far."""
     (arrivals, count), before = arrived, 0.0
     for q in range(count + 1):
@@ -105,7 +104,7 @@ def walk(
                 if near.over[c] > 0:
                     left_I = gap[1] * near.I[c]
                     spikes = spike_exactly(
-                        near, c, left_I, begin + before, end - before, neuron, record, spikes
+                        near, c, left_I, begin + before, end - before, sample, neuron, record, spikes
                     )  # fmt: skip
         before = end
         if q < count:
@@ -137,14 +136,13 @@ def arrive(
 class Back(NamedTuple):
     """Hold the arrivals of a step, and derivatives of all neurons at an instant: in a weight, and in time.
 
-    `inputs`: how many spikes are those of inputs; `is_far`: whether weights are asked for ahead of time.
+    `inputs`: how many spikes are those of inputs.
     """
 
     arrivals: Arrivals
     of_weight: Any
     of_time: Any
     inputs: Any
-    is_far: Any
 
 
 @njit(_nrt=False)
@@ -177,15 +175,18 @@ def instant_backwards(
         V, I = lambda_V[j], lambda_I[j]
         of_weight[j] = from_V * V + from_I * I
         of_time[j] = by_V * V + by_I * I
-    for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
-        row, is_moving = arrivals.rows[r], gradients.of_inputs or arrivals.spikes[r] >= kept.inputs
-        if kept.is_far and r > 0:
+    # Behind the spikes of inputs, whose times may have no derivatives that are wanted.
+    moving = 0 if gradients.of_inputs else kept.inputs
+    for r in range(arrivals.starts[q + 1] - 1, arrivals.starts[q] - 1, -1):
+        if r > 0:
             prefetch_element(gradients.weights, np.int64(arrivals.rows[r - 1]))
-            prefetch_element(weights, np.int64(arrivals.rows[r - 1]))
+            if arrivals.spikes[r - 1] >= moving:
+                prefetch_element(weights, np.int64(arrivals.rows[r - 1]))
+        row, spike = arrivals.rows[r], arrivals.spikes[r]
         add_row(gradients.weights[row], of_weight)
-        if is_moving:
+        if spike >= moving:
             total = dot(weights[row], of_time)
-            gradients.arrivals[arrivals.spikes[r]] = total
+            gradients.arrivals[spike] = total
             gradients.delays[row] += total
 
 
@@ -195,7 +196,7 @@ def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) 
     size = rows.weights.shape[1]
     of_weight, of_time = np.empty(size, rows.weights.dtype), np.empty(size, rows.weights.dtype)
     arrivals = new_arrivals(chains.following.size, rows.weights)
-    return Back(arrivals, of_weight, of_time, sample.times.size, is_far(rows.weights))
+    return Back(arrivals, of_weight, of_time, sample.times.size)
 
 
 @njit(_nrt=False)
@@ -213,7 +214,7 @@ def back(
             q -= 1
         else:
             of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]
-            spike_backwards(record, p, left, of_time, neuron, lambda_V, lambda_I)
+            spike_backwards(record, p, left, of_time, sample, neuron, lambda_V, lambda_I, gradients)
             p -= 1
 
 

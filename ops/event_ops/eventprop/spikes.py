@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.eventprop.checks import Synapses, constants, first_state, input_spikes, size_of
+from event_ops.eventprop.checks import Synapses, constants, input_spikes, potentials, size_of
 from event_ops.eventprop.operators import forward
 
 
@@ -19,7 +19,8 @@ class Spikes(NamedTuple):
         times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `num_spikes` says so.
         ids: (capacity,), int32, the neurons; their number behind the last spike.
         num_spikes: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
-            delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins above V_th.
+            delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins or is reset
+            at V_th or above.
     """
 
     times: jax.Array
@@ -41,9 +42,9 @@ def lif(
     recurrent_delay: ArrayLike | None = None,
     tau_m: float,
     tau_syn: float,
-    V_th: float = 1.0,
-    V_reset: float = 0.0,
-    E_L: float = 0.0,
+    V_th: ArrayLike = 1.0,
+    V_reset: ArrayLike = 0.0,
+    E_L: ArrayLike = 0.0,
     dt: float,
     steps: int,
     capacity: int,
@@ -58,13 +59,15 @@ def lif(
     rounded to steps of dt: arrivals act when they come, a crossing of V_th is the root of a closed form, and
     none is missed. A step is what is looked at together: results depend on dt by rounding alone.
 
-    So times of spikes are smooth functions of weights, delays, times of inputs, V_m and I_syn, as long as no
-    spike comes or goes. Their derivatives are exact: no surrogate, no state of a step is kept, only spikes.
+    So times of spikes are smooth functions of weights, delays, times of inputs, V_th, V_reset, E_L, V_m and
+    I_syn, as long as no spike comes or goes. Their derivatives are exact: no surrogate, no state of a step is
+    kept, only spikes.
     With lambda_V and lambda_I the derivatives of a loss L in V and I of a neuron, backwards in time
 
         tau_m * d(lambda_V)/dt = lambda_V,  d(lambda_I)/dt = lambda_I / tau_syn - lambda_V / tau_m,
         lambda_V(t-) = -(dL/dt + sum of dL/da of its arrivals - V'(t+) * lambda_V(t+)) / V'(t-)  at a spike,
-        dL/dw = lambda_I(a),  dL/da = w * d(lambda_I)/dt(a)  for an arrival at a = t + delay of weight w.
+        dL/dw = lambda_I(a),  dL/da = w * d(lambda_I)/dt(a)  for an arrival at a = t + delay of weight w,
+        dL/dV_th = -sum of lambda_V(t-),  dL/dV_reset = sum of lambda_V(t+)  over the spikes of a neuron.
 
     A neuron that is silent has no derivative, and a spike that only just reaches V_th a large one: in a loss,
     add a term for silent neurons, such as one of weights, or of the potential of a `leaky_integrator`.
@@ -82,25 +85,25 @@ def lif(
         delay: in ms, >= 0: a number; (inputs,), one for each row of dense weights; or one for each weight,
             in the shape of weights, or of the data of a CSR.
         recurrent_delay: in the same way, >= dt.
-        tau_m: membrane time constant in ms, > 0; this and all below up to dt: Python numbers.
+        tau_m: membrane time constant in ms, > 0; this, tau_syn and dt are Python numbers, and do not learn.
         tau_syn: time constant of the current in ms, > 0; it may be tau_m.
-        V_th: threshold.
-        V_reset: potential after a spike, < V_th.
-        E_L: resting potential.
+        V_th: threshold: a number, or (neurons,); this, V_reset and E_L have derivatives.
+        V_reset: potential after a spike, < V_th; in the same way.
+        E_L: resting potential, in the same way; a constant current I_e is an E_L higher by I_e.
         dt: a step in ms, > 0, at most the shortest delay between neurons, and 4 times tau_m and tau_syn.
         steps: how many steps to run, static; what arrives later, or before 0, does nothing.
         capacity: how many spikes the result has room for, static.
-        V_m: (neurons,), the first potential, < V_th; default: E_L.
-        I_syn: (neurons,), the first current; default: 0.
+        V_m: the first potential, < V_th: a number, or (neurons,); default: E_L.
+        I_syn: the first current, in the same way; default: 0.
         backend: run on this one or not at all; "numba_cpu", or "reference", which is slow; default: choose.
 
     Returns:
         The spikes. More than capacity, or a value that is NaN, make all times NaN: see `Spikes.num_spikes`.
 
     Raises:
-        TypeError: a dtype that is not taken or differs, a constant that is no number.
+        TypeError: a dtype that is not taken or differs, a tau or dt that is no number.
         ValueError: a shape that does not fit; where values are known, a delay that is negative or between
-            neurons shorter than dt, or V_m >= V_th.
+            neurons shorter than dt, or V_m or V_reset >= V_th.
         NotImplementedError: forward mode, or a second derivative.
 
     Example:
@@ -120,9 +123,10 @@ def lif(
         47-79; Hanuschkin et al. (2010), Front. Neuroinform. 4, 113.
     """
     synapses = Synapses.of(weights, delay, recurrent, recurrent_delay, dt)
-    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "V_th": V_th, "V_reset": V_reset, "E_L": E_L, "dt": dt}
+    levels = V_th, V_reset, E_L, V_m, I_syn
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
     sizes = size_of("steps", steps), size_of("capacity", capacity), 0
-    spikes, out_ids, ends, _ = _run(times, ids, synapses, V_m, I_syn, neuron, sizes, backend)
+    spikes, out_ids, ends, _ = _run(times, ids, synapses, levels, neuron, sizes, backend)
     return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])
 
 
@@ -134,7 +138,7 @@ def leaky_integrator(
     delay: ArrayLike,
     tau_m: float,
     tau_syn: float,
-    E_L: float = 0.0,
+    E_L: ArrayLike = 0.0,
     dt: float,
     steps: int,
     V_m: ArrayLike | None = None,
@@ -143,7 +147,7 @@ def leaky_integrator(
 ) -> jax.Array:
     """`V[k]` at `(k + 1) * dt` of readouts: neurons as in `lif` that never spike.
 
-    Exact and differentiable in weights, delays, times, V_m and I_syn, as `lif`, whose arguments these are.
+    Exact and differentiable in weights, delays, times, E_L, V_m and I_syn; arguments are those of `lif`.
 
     Returns:
         V: (steps, neurons), dtype of weights; NaN where a time, a delay or a state is NaN.
@@ -164,9 +168,10 @@ def leaky_integrator(
     Source: as `lif`; readouts: Nowotny, Turner and Knight (2025), Neuromorph. Comput. Eng. 5, 014001.
     """
     synapses = Synapses.of(weights, delay, None, None, dt)
-    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "V_th": math.inf, "V_reset": E_L, "E_L": E_L, "dt": dt}
+    levels = math.inf, E_L, E_L, V_m, I_syn
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
     rows = size_of("steps", steps)
-    *_, trace = _run(times, ids, synapses, V_m, I_syn, neuron, (rows, 1, rows), backend)
+    *_, trace = _run(times, ids, synapses, levels, neuron, (rows, 1, rows), backend)
     return trace[0]
 
 
@@ -174,17 +179,19 @@ def _run(
     times: Any,
     ids: Any,
     synapses: Synapses,
-    V_m: Any,
-    I_syn: Any,
+    levels: tuple[Any, ...],
     neuron: dict[str, float],
     sizes: tuple[int, int, int],
     backend: str | None,
 ) -> Any:
-    """Return the results of a batch of one; sizes: steps, capacity, and rows of the trace."""
+    """Return the results of a batch of one.
+
+    levels: V_th, V_reset, E_L, V_m and I_syn; sizes: steps, capacity, and rows of the trace.
+    """
     steps, capacity, rows = sizes
     when, who = input_spikes(times, ids, synapses.weights)
     dtype, neurons = synapses.weights.dtype, synapses.neurons
-    state = first_state(V_m, I_syn, neurons, neuron["V_th"], neuron["E_L"], dtype)
+    relative, state, rest = potentials(*levels, neurons, dtype)
     values = constants(synapses.input_rows, dtype, **neuron)
     outs = (
         jax.ShapeDtypeStruct((1, 2, capacity), dtype),
@@ -193,5 +200,7 @@ def _run(
         jax.ShapeDtypeStruct((1, rows, neurons), dtype),
     )
     structure = synapses.structure
-    inputs = synapses.weights, synapses.delays, *structure, when[None], who[None], state[None], values
-    return forward(*inputs, outs=outs, backend=backend, ndim=synapses.weights.ndim)
+    shared = synapses.weights, synapses.delays, relative, *structure
+    inputs = *shared, when[None], who[None], state[None], values
+    spikes, out_ids, ends, trace = forward(*inputs, outs=outs, backend=backend, ndim=synapses.weights.ndim)
+    return spikes, out_ids, ends, trace + rest[None, None]
