@@ -15,11 +15,11 @@ from event_ops.neurons.numba_cpu import operations_of
 from event_ops.sparse.compact import CompactCSR
 
 # A share of fewer operations, 1.5 us or more, takes hardly longer than threads take to meet in each step. A
-# neuron's Poisson number takes as long as so many operations; 16 synapses, few of which get a spike in a
-# step, as long as one.
+# neuron's Poisson number takes as long as so many operations; 8 synapses, few of which get a spike in a
+# step, as long as one: both measured in the microcircuit.
 OPERATIONS_A_SHARE: Final = 1 << 19
-_OPERATIONS_A_NUMBER: Final = 64
-_SYNAPSES_AN_OPERATION: Final = 16
+_OPERATIONS_A_NUMBER: Final = 80
+_SYNAPSES_AN_OPERATION: Final = 8
 
 
 def most_shares(network: Any, plan: Plan) -> int:
