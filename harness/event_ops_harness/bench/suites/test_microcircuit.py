@@ -3,8 +3,8 @@
 Each simulator runs in a process of its own on as many cores, with as many threads, builds its network once,
 simulates one stretch that is not measured, and then one stretch after the other in turns with the other.
 Measured is the loop over time steps, not the building, not the compilation; spikes are counted, not recorded.
-NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores. A run "in one call" has
-one thread, whatever the cores.
+NEST refuses fewer than 3 threads at full scale: it gets 4 there, on the same cores. "One call" is a run of
+the declared network, beside which the other one of ours is a scan of operators.
 
 With the largest of three scales or more, how the time grows with the synapses; where one core is measured
 too, the efficiency of more, t1 / (n * tn). Also where the time of our step goes, and how far each part is
