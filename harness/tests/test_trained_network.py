@@ -4,7 +4,8 @@ import jax
 import numpy as np
 
 from event_ops_harness.networks.trained.data import CHANNELS, CLASSES, STEPS, words
-from event_ops_harness.networks.trained.network import LOSSES, first_weights
+from event_ops_harness.networks.trained.network import LOSSES
+from event_ops_harness.networks.trained.parameters import first_weights
 
 
 def test_words_are_spikes_of_their_class_and_differ():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from event_ops_harness.bench.interleaved import Group
@@ -20,23 +21,32 @@ _ANSWER: Final = (
 T = TypeVar("T")
 # Large blocks go back to the system when they are freed, so that no allocator's leftovers are counted.
 RETURNS_MEMORY: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+_HARNESS: Final = Path(__file__).parents[2]
 _ABSENT: Final = ("ModuleNotFoundError", "ImportError")  # how reasons begin where a library is missing
 
 
-def ask(worker: str, request: Mapping[str, Any], env: Mapping[str, str | None] | None = None) -> Answer:
+def ask(
+    worker: str,
+    request: Mapping[str, Any],
+    env: Mapping[str, str | None] | None = None,
+    python: str = sys.executable,
+) -> Answer:
     """Return the answer of `workers.<worker>` to a request, from a fresh process.
 
     Args:
         worker: name of a module in `workers`.
         request: what JSON can say; the process has it as its only argument.
         env: changes to the environment; None takes a variable away.
+        python: the interpreter; another one than this finds the worker, too, and no other package of ours.
 
     Raises:
         WorkerError: the process failed; the text is the last line of its error.
     """
     changed = os.environ | (env or {})
     words = ["-c", _ANSWER, f"{__package__}.workers.{worker}", json.dumps(request)]
-    output = run_python(words, {name: value for name, value in changed.items() if value is not None})
+    if python != sys.executable:
+        changed["PYTHONPATH"] = str(_HARNESS)
+    output = run_python(words, {k: value for k, value in changed.items() if value is not None}, python)
     # Libraries print, too, as Warp does when it starts.
     answers = [line for line in output.splitlines() if line.startswith("{")]
     if not answers:
@@ -58,9 +68,9 @@ def ask_together(
     return first
 
 
-def run_python(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """Run this Python in an environment and return its output. Raises WorkerError with its last line."""
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=dict(env))
+def run_python(words: Sequence[str], env: Mapping[str, str], python: str = sys.executable) -> str:
+    """Run a Python in an environment and return its output. Raises WorkerError with its last line."""
+    done = subprocess.run([python, *words], capture_output=True, text=True, env=dict(env))
     if done.returncode:
         errors = (done.stderr or done.stdout).strip().splitlines()
         raise WorkerError(errors[-1] if errors else f"exit status {done.returncode}")

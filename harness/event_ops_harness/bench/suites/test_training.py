@@ -2,7 +2,8 @@
 
 Both kinds have 700 inputs, recurrent neurons, 20 readouts, 250 steps of 1 ms, and a cross entropy of mean
 potentials. "surrogate": LIF neurons that learn words, whose run is one call each way; "JAX scan" is written
-as one would, dense products of spikes in a `jax.lax.scan`. "exact": LIF neurons with a current that decays,
+as one would, dense products of spikes in a `jax.lax.scan`; snnTorch, Norse and spyx have the same layers, run
+by `--rivals-python`, each with a surrogate of its own. "exact": LIF neurons with a current that decays,
 by EventProp; its loss is nearly that of the scan, as the scan rounds times of spikes to steps.
 
 Each figure is a fresh process's, in turns: the median of some calls, and the resident bytes at most during
@@ -13,6 +14,7 @@ the first, beyond those before it. Measured through /proc, so on Linux only. Not
 
 import functools
 import itertools
+import sys
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +22,8 @@ import pytest
 
 from event_ops_harness.bench import options
 from event_ops_harness.bench.fresh import RETURNS_MEMORY, ask, group_of, take_turns
-from event_ops_harness.bench.workers.training import WAYS
+from event_ops_harness.bench.simulators import rivals_python
+from event_ops_harness.bench.workers.training import EXACT, SURROGATE, WAYS
 from event_ops_harness.networks.trained.network import JAX_SCAN
 
 pytestmark = pytest.mark.skipif(
@@ -28,25 +31,34 @@ pytestmark = pytest.mark.skipif(
 )
 SIZES = (256, 1024)
 BATCHES = (32, 128)
+LIBRARIES = {"snnTorch": "torch_training", "Norse": "torch_training", "spyx": "spyx_training"}
+SAME = {EXACT: 0.1, SURROGATE: 0.02}  # how far losses may be apart
+MEMBERS = {EXACT: tuple(WAYS[EXACT]), SURROGATE: (*WAYS[SURROGATE], *LIBRARIES)}
+RIVALS = (*LIBRARIES, *(x for ways in WAYS.values() for x in ways if "scan" in x))
 
 
 def pytest_generate_tests(metafunc):
     sizes = options.counts(metafunc.config, "sizes", SIZES)
-    cells = itertools.product(WAYS, sizes, BATCHES)
+    cells = itertools.product(MEMBERS, sizes, BATCHES)
     metafunc.parametrize(
-        ("kind", "neurons", "batch", "member"), [(*cell, x) for cell in cells for x in WAYS[cell[0]]]
+        ("kind", "neurons", "batch", "member"), [(*cell, x) for cell in cells for x in MEMBERS[cell[0]]]
     )
 
 
 @functools.cache
-def group(kind, neurons, batch, rounds):
+def group(kind, neurons, batch, rounds, python):
     asked = {"kind": kind, "neurons": neurons, "batch": batch}
-    ways = WAYS[kind]
-    jobs = {x: functools.partial(ask, "training", asked | {"member": x}, RETURNS_MEMORY) for x in ways}
-    answers, failed = take_turns(jobs, rounds)
-    losses = [answer[0]["loss"] for answer in answers.values()]
-    if len(losses) == len(ways) and max(losses) > 1.1 * min(losses):
-        failed |= {JAX_SCAN: f"failed: its loss is another one: {losses}"}
+
+    def job(member):
+        worker, where = LIBRARIES.get(member, "training"), python if member in LIBRARIES else sys.executable
+        return functools.partial(ask, worker, asked | {"member": member}, RETURNS_MEMORY, where)
+
+    answers, failed = take_turns({member: job(member) for member in MEMBERS[kind]}, rounds)
+    if JAX_SCAN in answers:
+        right = answers[JAX_SCAN][0]["loss"]
+        for member, (first, *_) in answers.items():
+            if abs(first["loss"] / right - 1) > SAME[kind]:
+                failed[member] = f"its loss is {first['loss']:.6g}, that of {JAX_SCAN} {right:.6g}"
     return group_of(answers, failed, lambda each: each["seconds"], read)
 
 
@@ -56,7 +68,7 @@ def read(rounds):
     return about | ({"rate": first["rate"]} if first["rate"] else {})
 
 
-def test_training(in_turns, benchmark, kind, neurons, batch, member):
+def test_training(in_turns, benchmark, request, kind, neurons, batch, member):
     benchmark.group = f"{kind}, {neurons} neurons, {batch} samples"
-    rivals = [x for x in WAYS[kind] if "scan" in x]
-    in_turns.report(group(kind, neurons, batch, in_turns.rounds), member, rivals=rivals)
+    python = options.option(request.config, "rivals_python", rivals_python())
+    in_turns.report(group(kind, neurons, batch, in_turns.rounds, python), member, rivals=RIVALS)

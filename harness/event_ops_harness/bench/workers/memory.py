@@ -2,11 +2,9 @@
 
 import functools
 import gc
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 
 import jax
@@ -17,13 +15,13 @@ from jax.experimental import sparse
 
 import event_ops
 from event_ops_harness.bench.workers.matrix import flags, norm, square_csr, structure, vector
+from event_ops_harness.bench.workers.resident import peak_of, resident
 
 Build = Callable[[int, int], Any]
 Product = Callable[[Any, Any], Any]
 
 _SEED: Final = 7
 _WEIGHT: Final = np.float32(0.5)
-_WRITE_TO_RESET: Final = "5"  # the high-water mark of resident memory, see proc_pid_clear_refs(5)
 
 
 @dataclass(frozen=True)
@@ -119,25 +117,9 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def resident() -> dict[str, int]:
-    """Return bytes: "now", and "peak" since the last reset."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    status = {name: words for name, _, words in (line.partition(":") for line in lines)}
-    return {
-        # The system counts in units of 1024 bytes.
-        name: int(status[field].split()[0]) << 10
-        for name, field in (("now", "VmRSS"), ("peak", "VmHWM"))
-    }
-
-
-def peak_of(work: Callable[[], Any]) -> tuple[int, float, Any]:
-    """Return the most that was resident while it ran, its seconds, and its result, once it is there."""
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text(_WRITE_TO_RESET)
-    started = time.perf_counter()
-    result = jax.block_until_ready(work())
-    seconds = time.perf_counter() - started
-    return resident()["peak"], seconds, result
+def finished(work: Callable[[], Any]) -> Callable[[], Any]:
+    """Return work that returns when its result is there."""
+    return lambda: jax.block_until_ready(work())
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,13 +129,13 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     v, e = vectors if request["kind"].startswith("SciPy") else map(jnp.asarray, vectors)
     build = functools.partial(kind.build, rows, request["per_row"])
     jax.block_until_ready(build())  # imports and compiles
-    building, seconds, A = peak_of(build)
+    building, seconds, A = peak_of(finished(build))
     gc.collect()
     times = {"building": seconds}
     answer: dict[str, Any] = {"building": building, "kept": resident()["now"], "seconds": times}
     for name, product, x in (("product", kind.product, v), ("event product", kind.event_product, e)):
         call = functools.partial(product, A, x)
         jax.block_until_ready(call())  # compiles
-        answer[name], times[name], y = peak_of(call)
+        answer[name], times[name], y = peak_of(finished(call))
         answer[f"norm of {name}"] = norm(y)
     return answer

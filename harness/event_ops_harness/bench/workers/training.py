@@ -1,9 +1,7 @@
 """Take the loss of a recurrent network and its gradient, as `bench training` does; read the peak memory."""
 
 import functools
-import time
 from collections.abc import Callable, Mapping
-from statistics import median
 from typing import Any, Final
 
 import jax
@@ -11,15 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import eventprop
-from event_ops_harness.bench.workers.memory import peak_of, resident
+from event_ops_harness.bench.workers.memory import finished
+from event_ops_harness.bench.workers.resident import first_and_median
 from event_ops_harness.networks.trained.data import words
-from event_ops_harness.networks.trained.network import JAX_SCAN, LOSSES, first_weights
+from event_ops_harness.networks.trained.network import JAX_SCAN, LOSSES
+from event_ops_harness.networks.trained.parameters import first_weights
 
 EXACT, SURROGATE = "exact", "surrogate"  # the kinds of gradients
 INPUTS, CLASSES, STEPS = 700, 20, 250
 RATE: Final = 0.03  # of inputs that spike in a step
 TAU_M, TAU_SYN, DT = 20.0, 5.0, 1.0
-CALLS: Final = 5  # of which the median is the time
 Loss = Callable[[Any], tuple[jax.Array, jax.Array]]  # of weights: the loss, and the rate of spikes
 
 
@@ -113,7 +112,7 @@ def surrogate(way: str, neurons: int, batch: int) -> Loss:
     return lambda weights: (LOSSES[way](weights, spikes, labels), jnp.zeros(()))
 
 
-# Of each kind, the ways to take its gradient, the last of which is the rival.
+# Of each kind, the ways to take its gradient in this process.
 WAYS: Final[dict[str, dict[str, Callable[[int, int], Loss]]]] = {
     EXACT: {"eventprop": exact, JAX_SCAN: scan},
     SURROGATE: {way: functools.partial(surrogate, way) for way in LOSSES},
@@ -126,12 +125,5 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     loss = WAYS[kind][request["member"]](neurons, request["batch"])
     weights: Any = parameters(neurons) if kind == EXACT else first_weights(neurons, 0)
     step = jax.jit(jax.value_and_grad(loss, has_aux=True)).lower(weights).compile()
-    before = resident()["now"]
-    # The first run: a later one finds memory that the allocator kept, and takes less anew.
-    peak, _, ((value, rate), _) = peak_of(functools.partial(step, weights))
-    seconds = []
-    for _ in range(CALLS):
-        begin = time.perf_counter()
-        jax.block_until_ready(step(weights))
-        seconds.append(time.perf_counter() - begin)
-    return {"seconds": median(seconds), "bytes": peak - before, "loss": float(value), "rate": float(rate)}
+    figures, ((value, rate), _) = first_and_median(finished(functools.partial(step, weights)))
+    return figures | {"loss": float(value), "rate": float(rate)}

@@ -14,7 +14,8 @@ import numpy as np
 
 from event_ops_harness.networks.shared.cli import OneLineParser, positive_int
 from event_ops_harness.networks.trained.data import words
-from event_ops_harness.networks.trained.network import Weights, first_weights, loss, scores
+from event_ops_harness.networks.trained.network import Weights, loss, scores
+from event_ops_harness.networks.trained.parameters import first_weights
 
 RATE = 2e-3  # of Adam
 

@@ -1,6 +1,6 @@
 """The network: recurrent LIF neurons between channels and a readout, its loss, and the same in JAX."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import jax
@@ -11,23 +11,10 @@ from event_ops import lif_step
 from event_ops.network import Network, Population, Projection, Record, TimedInput, parrot
 from event_ops.surrogate import triangular
 from event_ops_harness.networks.trained.data import CHANNELS, CLASSES
+from event_ops_harness.networks.trained.parameters import DECAY, GAMMA, LIF, WIDTH
 
-Weights = dict[str, jax.Array]
-LIF: Final[dict[str, Any]] = {
-    "tau_m": 20.0, "E_L": 0.0, "V_th": 1.0, "V_reset": 0.0, "t_ref": 0.0, "dt": 1.0
-}  # fmt: skip
-SURROGATE: Final = triangular(gamma=0.5, width=0.5)
-
-
-def first_weights(neurons: int, seed: int) -> Weights:
-    """Return weights with which a few percent of the neurons spike in a step."""
-    rng = np.random.default_rng(seed)
-    drawn = {
-        "in": rng.normal(0.01, 0.07, (CHANNELS, neurons)),
-        "recurrent": rng.normal(0, 0.3 / np.sqrt(neurons), (neurons, neurons)),
-        "out": rng.normal(0, 1 / np.sqrt(neurons), (neurons, CLASSES)),
-    }
-    return {name: jnp.asarray(x, jnp.float32) for name, x in drawn.items()}
+Weights = Mapping[str, Any]
+SURROGATE: Final = triangular(gamma=GAMMA, width=WIDTH)
 
 
 def network_of(weights: Weights) -> Network:
@@ -80,7 +67,7 @@ def _spike_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
 
 
 def _plain(V: jax.Array, jump: jax.Array) -> tuple[jax.Array, jax.Array]:
-    V = V * np.float32(np.exp(-LIF["dt"] / LIF["tau_m"])) + jump
+    V = V * DECAY + jump
     spikes = _spike(V - LIF["V_th"])
     return V * (1 - jax.lax.stop_gradient(spikes)), spikes
 
@@ -97,11 +84,10 @@ def _of_scan(step: Callable[..., Any]) -> Callable[..., jax.Array]:
         arriving = jnp.swapaxes(spikes, 0, 1) @ weights["in"]  # of all steps in one product
         zeros = jnp.zeros_like(arriving[0])
         out = jnp.zeros((spikes.shape[0], CLASSES), zeros.dtype)
-        decay = np.float32(np.exp(-LIF["dt"] / LIF["tau_m"]))
 
         def one(carry: Any, now: jax.Array) -> Any:
             V, before, out = carry
-            out = out * decay + before @ weights["out"]
+            out = out * DECAY + before @ weights["out"]
             V, fired = step(V, now + before @ weights["recurrent"])
             return (V, fired, out), out
 
