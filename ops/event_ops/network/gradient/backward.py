@@ -9,7 +9,7 @@ from event_ops.network.gradient import transposes
 from event_ops.network.gradient.adjoint import adjoint_of, has_surrogate, reach_of
 from event_ops.network.gradient.forward import OUTSIDE, on_threads
 from event_ops.network.gradient.lines import Backwards, Wanted, float_places, float_traces
-from event_ops.network.gradient.source import KIND, segment_lines, step_lines
+from event_ops.network.gradient.source import KIND, step_lines
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
@@ -21,7 +21,7 @@ _TRANSPOSES: Final = {
     **{
         name: getattr(transposes, name)
         for kind in KIND.values()
-        for name in (f"arrive_{kind}", f"{kind}_to_spikes", f"{kind}_to_weights")
+        for name in (f"{kind}_to_spikes", f"{kind}_to_weights")
     },
 }
 MOST_TOGETHER: Final = 16  # samples of a block
@@ -35,7 +35,6 @@ for low in range(share * together, begin.size, shares * together):
     {block}
     for start in range((count - 1) // segment * segment, -1, -segment):
         stop = min(start + segment, count)
-        {arrive}
         for c in range(block):
             b = low + c
             {restore}
@@ -87,7 +86,6 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
             *(line for p in live for line in back.of_block(p)),
             *(f"d_{name}[low:high] = 0" for name, is_each in wanted.names if is_each),
         ],
-        arrive=segment_lines(plan, live),
         restore=[f"work{p}_{k}[:] = kept{p}_{k}[b, start // segment]" for p, k in back.states],
         keep=[f"old{p}_{k}[c, t] = work{p}_{k}" for p, k in back.states],
         step=step_lines(plan, live, lambda p, k: f"work{p}_{k}", lambda k: f"sums{k}[c, t]", is_first=False),

@@ -17,8 +17,8 @@ from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
 _LOOPS: Final = (
-    add_values, count_spikes, end_record, hoist, loops.list_step, loops.pack, loops.read_history,
-    loops.write_history, prange, record_state, stored_spikes,
+    add_values, count_spikes, end_record, hoist, loops.in_lines, loops.list_step, loops.pack,
+    loops.read_history, loops.write_history, prange, record_state, stored_spikes,
 )  # fmt: skip
 OUTSIDE: Final = {
     **{x.__name__: x for x in _LOOPS},
@@ -78,7 +78,7 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
         _SHARE.replace("POPULATIONS", str(len(places))),
         begin=[
             *(line for p in places for line in hoisted(plan, p)),
-            *(f"sums{k} = np.empty(size{p}, kept{p}_0.dtype)" for k, p in variables),
+            *(f"sums{k} = in_lines(size{p}, kept{p}_0)" for k, p in variables),
         ],
         first=[
             *(f"state{p}_{k}[b] = init{p}_{k}[b]" for p, k in states),

@@ -113,9 +113,13 @@ class Backwards:
                 continue
             ages = [f"ages{q}.max() + 1" for q, _, _ in sums.projections]
             rows = f"segment + max({', '.join(['0', *ages])})" if ages else "1"
-            lines.append(f"ring{k} = np.empty((block, {rows}, size{p}), kept{p}_0.dtype)")
+            lines.append(
+                f"ring{k} = in_lines(block * ({rows}) * size{p}, kept{p}_0).reshape((block, -1, size{p}))"
+            )
             if not self.plan.is_state(sums):
-                lines.append(f"sums{k} = np.empty((block, segment, size{p}), kept{p}_0.dtype)")
+                lines.append(
+                    f"sums{k} = in_lines(block * segment * size{p}, kept{p}_0).reshape((block, -1, size{p}))"
+                )
         if self._is_smooth(p):
             lines += [
                 f"d_spikes{p} = np.empty((block, size{p}), kept{p}_0.dtype)",
@@ -201,10 +205,11 @@ class Backwards:
             return []
         row = f"lead{p} + {first}"
         return [
-            f"starts, places = by_neuron(bits{p}, low, block, {row}, {span}, listed{p}, size{p})",
+            f"starts, places, chosen = by_neuron(bits{p}, low, block, {row}, {span}, listed{p}, size{p})",
             *(
-                f"{KIND[count]}_to_weights({matrix(q, count)}, ages{q}, starts, places, {first}, {span}, "
-                f"ring{k}, count, d_matrix{q}_0, {'low, 1' if own else 'share, 0'})"
+                f"{KIND[count]}_to_weights({matrix(q, count)}, ages{q}, starts, places, chosen, {first}, "
+                f"ring{k}.reshape((-1, ring{k}.shape[2])), ring{k}.shape[1], count, d_matrix{q}_0, "
+                f"{'low, 1' if own else 'share, 0'})"
                 for k, q, count, own in found
             ),
         ]

@@ -4,13 +4,27 @@ A row of bits holds the spikes of one step of one sample; `lead` rows in front h
 that step s is row lead + s.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.packed_events import pack_into, set_bits_into
 from event_ops.network.loops import add_dense, add_entries
+
+_LINE: Final = 64  # bytes
+
+
+@njit
+def in_lines(size: Any, like: Any) -> Any:
+    """Return a flat array, of the dtype of another one, that begins where a line of the cache does.
+
+    A vector that lies across two lines is loaded as two.
+    """
+    each = like.itemsize
+    room = np.empty(size + _LINE // each, like.dtype)
+    first = np.int64(_LINE - room.ctypes.data % _LINE) // each
+    return room[first : first + size]
 
 
 @njit

@@ -43,11 +43,11 @@ def step_lines(
 ) -> list[str]:
     """Return the lines of step s of sample b, at time `now`, for some populations.
 
-    is_first: their spikes are written as bits; else these are known, and what arrives in variables.
+    is_first: their spikes are written as bits; else these are known.
     """
     lines: list[str] = []
     for k, each in enumerate(plan.sums):
-        if is_first and not plan.is_state(each):
+        if each.population in populations and not plan.is_state(each):
             lines += [f"{sums(k)}[:] = 0", *_added(each, sums(k))]
     for p in populations:
         part = plan.populations[p]
@@ -63,34 +63,10 @@ def step_lines(
     return lines
 
 
-def segment_lines(plan: Plan, populations: Sequence[int]) -> list[str]:
-    """Return the lines that add what arrives in variables in the steps of a segment of a block."""
-    lines: list[str] = []
-    for k, each in enumerate(plan.sums):
-        if plan.is_state(each) or each.population not in populations:
-            continue
-        lines += [f"sums{k}[:] = 0", *(["for c in range(block):"] if each.inputs else [])]
-        for m, _ in each.inputs:
-            y = f"sums{k}[c, s - start], 0, size{each.population}"
-            lines += [
-                "    for s in range(start, stop):",
-                f"        add_values({_values(m, 'low + c')}, hold{m}[0], s, {y})",
-            ]
-        lines += [
-            f"arrive_{KIND[count]}({matrix(q, count)}, ages{q}, bits{source}, lead{source} + start, low, "
-            f"begin + np.int32(start), stop - start, listed{source}, size{source}, sums{k})"
-            for q, source, count in each.projections
-        ]
-    return lines
-
-
-def _values(m: int, sample: str) -> str:
-    return f"values{m}[min({sample}, values{m}.shape[0] - 1)]"
-
-
 def _added(sums: Sums, y: str) -> list[str]:
     values = [
-        f"add_values({_values(m, 'b')}, hold{m}[0], s, {y}, 0, size{sums.population})" for m, _ in sums.inputs
+        f"add_values(values{m}[min(b, values{m}.shape[0] - 1)], hold{m}[0], s, {y}, 0, size{sums.population})"
+        for m, _ in sums.inputs
     ]
     return values + [
         f"deliver_{KIND[count]}({matrix(q, count)}, ages{q}, bits{source}[b], lead{source} + s, now, "

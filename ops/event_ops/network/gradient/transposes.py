@@ -1,20 +1,22 @@
-"""Loops of a run backwards: what arrived in a segment of a block of samples, and its transposes.
+"""Loops of a run backwards: the transposes of what arrived, for a block of samples.
 
 Cotangents of what arrives wait in rings, of which step s has row s % rows.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from event_ops.kernels.numba_cpu.jit import INLINED, REORDER, njit
 from event_ops.kernels.numba_cpu.packed_events import set_bits_into
-from event_ops.network.gradient.loops import deliver_dense, deliver_entries
+
+_SAMPLE: Final = 32  # the first bit of a sample beside its row
+_ROW: Final = (1 << _SAMPLE) - 1
 
 
 @njit
 def by_neuron(bits: Any, low: Any, block: Any, first: Any, span: Any, listed: Any, size: Any) -> Any:
-    """Return the spikes of `span` rows of a block by neuron: where each begins, and sample * span + row."""
+    """Return the spikes of `span` rows of a block by neuron: where each begins, sample and row; and room."""
     starts = np.zeros(size + 2, np.int64)
     for c in range(block):
         for t in range(span):
@@ -27,66 +29,9 @@ def by_neuron(bits: Any, low: Any, block: Any, first: Any, span: Any, listed: An
         for t in range(span):
             for position in range(set_bits_into(bits[low + c, first + t], size, listed)):
                 i = listed[position] + 1
-                places[starts[i]] = c * span + t
+                places[starts[i]] = c << _SAMPLE | t
                 starts[i] += 1
-    return starts, places
-
-
-@njit(**INLINED)
-def dense_row(matrix: Any, row: Any, y: Any) -> None:
-    """Add a row of weights to y."""
-    weights = matrix[0][row]
-    for j in range(np.uintp(y.size)):
-        y[j] += weights[j]
-
-
-@njit(**INLINED)
-def entries_row(matrix: Any, row: Any, y: Any) -> None:
-    """Add a row of entries to y."""
-    data, indices, ends = matrix
-    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
-        j = np.uintp(indices[k])
-        if j < np.uintp(y.size):
-            y[j] += data[k]
-
-
-def make_arrive(add_row: Any, deliver: Any) -> Any:
-    """Return the function that adds what arrives in the steps of a segment of a block; spikes are known.
-
-    It goes neuron by neuron, so that a row of weights is read from memory once for all that it is added to;
-    each sum has the order that it has step by step.
-    """
-
-    @njit
-    def arrive(
-        matrix: Any,
-        ages: Any,
-        bits: Any,
-        row: Any,
-        low: Any,
-        begin: Any,
-        span: Any,
-        listed: Any,
-        size: Any,
-        sums: Any,
-    ) -> None:
-        if ages.size > 1:
-            for c in range(sums.shape[0]):
-                for t in range(span):
-                    now = begin[low + c] + t
-                    deliver(matrix, ages, bits[low + c], row + t, now, listed, size, sums[c, t])
-        elif ages[0] >= 0:
-            starts, places = by_neuron(bits, low, sums.shape[0], row - ages[0], span, listed, size)
-            for i in range(size):
-                for position in range(starts[i], starts[i + 1]):
-                    c, t = places[position] // span, places[position] % span
-                    add_row(matrix, np.uintp(i), sums[c, t])
-
-    return arrive
-
-
-arrive_dense = make_arrive(dense_row, deliver_dense)
-arrive_entries = make_arrive(entries_row, deliver_entries)
+    return starts, places, np.empty_like(places)
 
 
 @njit(**INLINED)
@@ -96,11 +41,19 @@ def row_of(i: Any, age: Any, each: Any) -> Any:
 
 
 @njit(fastmath=REORDER, **INLINED)
-def add_dense_row(matrix: Any, row: Any, arrived: Any, d_weights: Any) -> None:
+def add_dense_row(matrix: Any, row: Any, a: Any, d_weights: Any) -> None:
     """Add the cotangents of what arrived to those of the weights of a row."""
     of_row = d_weights[row]
-    for j in range(np.uintp(arrived.size)):
-        of_row[j] += arrived[j]
+    for j in range(np.uintp(a.size)):
+        of_row[j] += a[j]
+
+
+@njit(fastmath=REORDER, **INLINED)
+def add_dense_rows(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any, d_weights: Any) -> None:
+    """Add four such cotangents to those of the weights of a row, which are loaded once for all."""
+    of_row = d_weights[row]
+    for j in range(np.uintp(a.size)):
+        of_row[j] += (a[j] + b[j]) + (c[j] + d[j])
 
 
 @njit(fastmath=REORDER, **INLINED)
@@ -126,13 +79,23 @@ def dense_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 @njit(**INLINED)
-def add_entries_row(matrix: Any, row: Any, arrived: Any, d_weights: Any) -> None:
+def add_entries_row(matrix: Any, row: Any, a: Any, d_weights: Any) -> None:
     """Add the cotangents of what arrived to those of the entries of a row."""
-    indices, ends, columns = matrix[1], matrix[2], np.uintp(arrived.size)
+    indices, ends, columns = matrix[1], matrix[2], np.uintp(a.size)
     for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
         j = np.uintp(indices[k])
         if j < columns:
-            d_weights[k] += arrived[j]
+            d_weights[k] += a[j]
+
+
+@njit(**INLINED)
+def add_entries_rows(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any, d_weights: Any) -> None:
+    """Add four such cotangents to those of the entries of a row, which are read once for all."""
+    indices, ends, columns = matrix[1], matrix[2], np.uintp(a.size)
+    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
+        j = np.uintp(indices[k])
+        if j < columns:
+            d_weights[k] += (a[j] + b[j]) + (c[j] + d[j])
 
 
 @njit(fastmath=REORDER, **INLINED)
@@ -158,11 +121,11 @@ def entries_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     )
 
 
-def make_to_weights(add_row: Any) -> Any:
+def make_to_weights(add_row: Any, add_rows: Any) -> Any:
     """Return the function that adds to the cotangents of weights for the spikes of some steps of a block.
 
-    starts, places: of `by_neuron`, from step `first` on; base: the array that cotangents are added to, or
-    that of the first sample where each has its own.
+    starts, places, chosen: of `by_neuron`, from step `first` on; ring: rows of all samples, of which each has
+    `turns`; base: the array that cotangents are added to, or that of the first sample where each has its own.
     """
 
     @njit(_nrt=False)
@@ -171,9 +134,10 @@ def make_to_weights(add_row: Any) -> Any:
         ages: Any,
         starts: Any,
         places: Any,
+        chosen: Any,
         first: Any,
-        span: Any,
         ring: Any,
+        turns: Any,
         steps: Any,
         d_weights: Any,
         base: Any,
@@ -183,11 +147,22 @@ def make_to_weights(add_row: Any) -> Any:
         for i in range(starts.size - 2):
             for k in range(each if starts[i + 1] > starts[i] else 0):
                 age = np.int64(ages[k])
-                row = row_of(i, max(age, 0), each)
+                row, begin, count, done = row_of(i, max(age, 0), each), (first + age) % turns, 0, 0
                 for position in range(starts[i], starts[i + 1] if age >= 0 else starts[i]):
-                    c, s = places[position] // span, first + places[position] % span + age
-                    if 0 <= s < steps:
-                        add_row(matrix, row, ring[c, s % ring.shape[1]], d_weights[base + c * own])
+                    sample, later = places[position] >> _SAMPLE, places[position] & _ROW
+                    if 0 <= first + later + age < steps:
+                        turn = begin + later
+                        while turn >= turns:
+                            turn -= turns
+                        chosen[count] = sample * turns + turn
+                        count += 1
+                while own == 0 and done + 4 <= count:
+                    a, b, c, d = chosen[done], chosen[done + 1], chosen[done + 2], chosen[done + 3]
+                    add_rows(matrix, row, ring[a], ring[b], ring[c], ring[d], d_weights[base])
+                    done += 4
+                for rest in range(done, count):
+                    of_sample = base + own * (chosen[rest] // turns)
+                    add_row(matrix, row, ring[chosen[rest]], d_weights[of_sample])
 
     return to_weights
 
@@ -227,7 +202,8 @@ def make_to_spikes(dot: Any, dots: Any) -> Any:
     return to_spikes
 
 
-dense_to_weights, entries_to_weights = make_to_weights(add_dense_row), make_to_weights(add_entries_row)
+dense_to_weights = make_to_weights(add_dense_row, add_dense_rows)
+entries_to_weights = make_to_weights(add_entries_row, add_entries_rows)
 dense_to_spikes = make_to_spikes(dense_dot, dense_dots)
 entries_to_spikes = make_to_spikes(entries_dot, entries_dots)
 
