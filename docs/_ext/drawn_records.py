@@ -211,6 +211,19 @@ def of_messages() -> Drawn:
     return beside(dict(sorted(rows.items())), "Rivals' time over ours, by message, logarithmic")
 
 
+def of_training() -> Drawn:
+    """Draw value and gradient of a network beside other libraries, with the memory of each."""
+    found = [group for _, group in _read(*(x for x in records().files if x.startswith("training")))]
+    drawn = beside(rivals(found, lambda group: group.name), "Rivals' time over ours, by size, logarithmic")
+    table = [
+        [group.name, x.name, ratio(group.ratio(x)), f"{x.more['MiB'] / group.baseline.more['MiB']:.2g}"]
+        for group in found
+        for x in group.timings[1:]
+    ]
+    head = ["what", "beside ours", "times as long", "times the memory"]
+    return Drawn(drawn.names, drawn.svg, head, table)
+
+
 def of_scaling() -> Drawn:
     """Draw the time of a product against its entries."""
     series: dict[str, dict[float, float]] = {}
@@ -250,6 +263,7 @@ CHARTS: Final[Mapping[str, Callable[[], Drawn]]] = {
     "sampling": partial(of_rivals, "Rivals' time over ours, by density", "sampling"),
     "brainevent": partial(of_rivals, "BrainEvent's time over ours, by program and call", "brainevent"),
     "messages": of_messages,
+    "training": of_training,
     "scaling": of_scaling,
     "cold": partial(of_rivals, "Time of imports and first calls over ours", "cold"),
     "memory": of_memory,

@@ -193,6 +193,7 @@ def write_all(folder: Path) -> Path:
         inhibitory_stdp=benchmark(ours("a step", "event-ops", 9.0), entry("a step", "Brian2", 50.0)),
         hpc_benchmark=benchmark(ours("a step", "event-ops", 9.0), entry("a step", "NEST", 50.0)),
         brainevent=benchmark(ours("CUBA", "event-ops", 2.0), entry("CUBA", "BrainEvent", 8.0)),
+        training=benchmark(ours("256 neurons", "one call", 2.0), entry("256 neurons", "JAX scan", 8.0)),
         graph_messages=benchmark(ours("sum", "gspmm", 2.0), entry("sum", "segments", 8.0)),
         microcircuit=benchmark(
             ours("scale 0.1", "event-ops", 9.0, real_time_factor=0.17), entry("scale 0.1", "NEST", 400.0)

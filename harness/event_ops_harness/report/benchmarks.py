@@ -66,6 +66,10 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Messages along edges",
         "Products over graphs and their gradients, beside gathered edges, DGL and PyTorch Geometric.",
     ),
+    "training": (
+        "Training by gradients",
+        "Value and gradient of recurrent networks, beside scans in JAX, snnTorch, Norse and spyx.",
+    ),
     "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
     "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),
     "devices": ("Devices", "The CUBA network split over devices and processes of one host."),

@@ -9,7 +9,8 @@ by EventProp; its loss is nearly that of the scan, as the scan rounds times of s
 Each figure is a fresh process's, in turns: the median of some calls, and the resident bytes at most during
 the first, beyond those before it. Measured through /proc, so on Linux only. Not measured: compilation, a GPU.
 
-`--sizes` are the neurons. `extra_info`: MiB at the peak, the loss, and of "exact" the rate of spikes.
+`--sizes` are the neurons. `extra_info`: MiB at the peak, the loss, of "exact" the rate of spikes, of other
+libraries the version.
 """
 
 import functools
@@ -63,9 +64,8 @@ def group(kind, neurons, batch, rounds, python):
 
 
 def read(rounds):
-    first = rounds[0]
-    about = {"MiB": median(each["bytes"] for each in rounds) / 2**20, "loss": first["loss"]}
-    return about | ({"rate": first["rate"]} if first["rate"] else {})
+    figures = {"MiB": median(each["bytes"] for each in rounds) / 2**20}
+    return figures | {key: rounds[0][key] for key in ("loss", "rate", "version") if rounds[0].get(key)}
 
 
 def test_training(in_turns, benchmark, request, kind, neurons, batch, member):

@@ -4,6 +4,7 @@ Its neurons send the spikes of a step in the next, as those of ours arrive.
 """
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import jax
@@ -50,7 +51,7 @@ def loss(layers: Any, spikes: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seconds of value and gradient, the peak beyond the bytes before, and the loss."""
+    """Return the seconds of value and gradient, the peak beyond the bytes before, the loss, the version."""
     heard, labels = words(request["batch"], 0)
     late = jnp.zeros_like(heard).at[:, 1:].set(heard[:, :-1]).swapaxes(0, 1)
     graph, weights = nnx.split(model(request["neurons"]))
@@ -59,4 +60,4 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     )
     compiled = step.lower(weights).compile()
     figures, (value, _) = first_and_median(lambda: jax.block_until_ready(compiled(weights)))
-    return figures | {"loss": float(value)}
+    return figures | {"loss": float(value), "version": version("spyx")}

@@ -5,6 +5,7 @@ Each has the layers that its users would take, with a surrogate of its own. Spik
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ LIBRARIES = {"snnTorch": snntorch, "Norse": norse}
 
 
 def measure(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seconds of value and gradient, the peak beyond the bytes before, and the loss."""
+    """Return the seconds of value and gradient, the peak beyond the bytes before, the loss, the version."""
     neurons, batch = request["neurons"], request["batch"]
     layers, scores = LIBRARIES[request["member"]](first_weights(neurons, 0))
     heard, labels = words(batch, 0)
@@ -107,4 +108,4 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
         return loss.item()
 
     figures, loss = first_and_median(work)
-    return figures | {"loss": loss}
+    return figures | {"loss": loss, "version": version(request["member"])}
