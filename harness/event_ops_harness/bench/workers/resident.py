@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-CALLS: Final = 5  # of which the median is the time
 _WRITE_TO_RESET: Final = "5"  # the high-water mark of resident memory, see proc_pid_clear_refs(5)
 
 
@@ -32,14 +31,10 @@ def peak_of(work: Callable[[], Any]) -> tuple[int, float, Any]:
     return resident()["peak"], seconds, result
 
 
-def first_and_median(work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+def first_and_median(work: Callable[[], Any], calls: int) -> tuple[dict[str, Any], Any]:
     """Return the bytes of the first call beyond those before it, median seconds of later ones; a result."""
     before = resident()["now"]
     # The first run: a later one finds memory that the allocator kept, and takes less anew.
     peak, _, result = peak_of(work)
-    seconds = []
-    for _ in range(CALLS):
-        begin = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begin)
-    return {"seconds": median(seconds), "bytes": peak - before}, result
+    seconds = [peak_of(work)[1] for _ in range(calls)]
+    return {"seconds": median(seconds) if seconds else 0.0, "bytes": peak - before}, result

@@ -59,5 +59,5 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
         jax.value_and_grad(lambda weights: loss(nnx.merge(graph, weights), late, jnp.asarray(labels)))
     )
     compiled = step.lower(weights).compile()
-    figures, (value, _) = first_and_median(lambda: jax.block_until_ready(compiled(weights)))
+    figures, (value, _) = first_and_median(lambda: jax.block_until_ready(compiled(weights)), request["calls"])
     return figures | {"loss": float(value), "version": version("spyx")}

@@ -125,5 +125,6 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     loss = WAYS[kind][request["member"]](neurons, request["batch"])
     weights: Any = parameters(neurons) if kind == EXACT else first_weights(neurons, 0)
     step = jax.jit(jax.value_and_grad(loss, has_aux=True)).lower(weights).compile()
-    figures, ((value, rate), _) = first_and_median(finished(functools.partial(step, weights)))
+    work = finished(functools.partial(step, weights))
+    figures, ((value, rate), _) = first_and_median(work, request["calls"])
     return figures | {"loss": float(value), "rate": float(rate)}
