@@ -11,7 +11,7 @@ import numpy as np
 
 from event_ops.kernels.numba_cpu.arrivals import add_words
 from event_ops.kernels.numba_cpu.deliver import add_rows
-from event_ops.kernels.numba_cpu.dense import ROWS
+from event_ops.kernels.numba_cpu.dense_products import ROWS
 from event_ops.kernels.numba_cpu.encodings import list_part
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.packed_events import BITS, set_bits_into
