@@ -56,6 +56,8 @@ def eager(trial: Trial) -> None:
 def deterministic(trial: Trial) -> None:
     """The same bits in 20 calls, with `deterministic=True` where a GPU adds in any order without it."""
     if _is_order_open(trial):
+        if not _can_order(trial):
+            raise NotApplicable("a GPU adds in any order here, and there is no deterministic=True")
         once = jax.jit(lambda *xs: trial.f(*xs, deterministic=True))
         _assert_repeats(lambda: once(*trial.args), _RUNS)
     else:
@@ -64,8 +66,11 @@ def deterministic(trial: Trial) -> None:
 
 def _is_order_open(trial: Trial) -> bool:
     """Return whether threads of a GPU, emulated or not, add or multiply in any order here."""
-    parameters = inspect.signature(trial.operator.function).parameters
-    return registered() == GPU and "deterministic" in parameters
+    return registered() == GPU and (_can_order(trial) or "atomic" in trial.operator.kernel.tags)
+
+
+def _can_order(trial: Trial) -> bool:
+    return "deterministic" in inspect.signature(trial.operator.function).parameters
 
 
 def races(trial: Trial) -> None:

@@ -71,7 +71,7 @@ def compact_event_arrivals(
         backend: run on this one or not at all; default: choose.
 
     Returns:
-        y: (columns,); dtype of scale.
+        y: (columns,); dtype of scale; on a GPU the sum's order is open.
 
     Raises:
         TypeError: a dtype that is not taken, or a float history of another dtype than scale.
@@ -116,6 +116,10 @@ def _formula(*inputs: Any, outs: Any, shape: Any, backend: Any) -> Any:
 
 
 kernel = define_operator(
-    "compact_event_arrivals", "sparse event-driven synapse", family="arrivals", linear=(0, 3), initial=6
+    "compact_event_arrivals",
+    "sparse event-driven synapse atomic",
+    family="arrivals",
+    linear=(0, 3),
+    initial=6,
 )
 kernel.def_transpose_rule(transpose_of(_formula, 0, 3))
