@@ -38,10 +38,13 @@ def test_the_page_of_an_operator_has_what_is_known_about_it(operator):
 
 OUT = "harness/results/"
 MERGE = f"event_ops_harness.conformance.matrix ci/matrix.toml .nox/cells --output {OUT}matrix_{{0}}.json"
+CHECK = f"nox -s conformance -- -k {{0}}-, python -m {MERGE}"
 MEASURE = f"catalog -k 'test_operator and {{0}}-' --benchmark-json {OUT}catalog_{{0}}.json"
 # What every operator has a record of: a pattern of its page, and the commands that write one.
 RECORDS = {
-    "cells": (r"\| ✓", f"ROW=3.11-0.10.2-linux nox -s conformance -- -k {{0}}-, python -m {MERGE}"),
+    "cells": (r"\| ✓", f"ROW=3.11-0.10.2-linux {CHECK}"),
+    "emulated cells": (r"jax [\d.]+ on an emulated GPU", f"ROW=3.11-0.10.2-emulated-sm90 {CHECK}"),
+    "times on a GPU": (r"\| NVIDIA H100", "ci/gpu.sh --only catalog"),
     "times": (r"[nµm]?s a (call|step) \(`\w+`\) \|.* [\d.,]+×", f"nox -s bench -- {MEASURE}"),
     "counters": (r"\*\*Nothing was timed", "nox -s counters"),
 }
@@ -75,7 +78,7 @@ def test_a_case_is_shown_as_it_was_measured_last(tmp_path):
 def test_times_of_a_gpu_are_beside_those_of_xla():
     found = {"f 1k, GPU busy, us": 4.0, "f 1k, GPU busy, reference us": 6.0, "f 1k, GPU busy, share": 0.5}
     record = {"device": "A GPU", "steps": {"catalog": {"found": found}, "launch": {"found": None}}}
-    assert "| A GPU | `1k` | 4 µs | 1.5 | 50% |" in on_gpu("f", [record])
+    assert "| A GPU | `1k` | 4 µs | 1.5× | 50% |" in on_gpu("f", [record])
     assert on_gpu("g", [record]) == "No time on a GPU has been recorded."
 
 
