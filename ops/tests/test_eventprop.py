@@ -10,6 +10,7 @@ from eventprop_layers import BACKENDS, INPUTS, NEURONS, READOUTS, STEPS, TIMES, 
 from event_ops import CSR, eventprop
 
 TAUS = [(20.0, 5.0), (5.0, 5.0), (4.0, 9.0)]
+REFRACTORY = [0.0, 0.3, 2.5]  # none, within a step, and over some
 
 
 @pytest.mark.parametrize("of_weights", [False, True])
@@ -18,7 +19,13 @@ TAUS = [(20.0, 5.0), (5.0, 5.0), (4.0, 9.0)]
 def test_spikes_are_those_of_a_simulation_without_a_grid(seed, tau_m, tau_syn, of_weights):
     with jax.enable_x64(True):
         given = layer(seed, of_weights)
-        constants = {"tau_m": tau_m, "tau_syn": tau_syn, "V_reset": -0.2, "E_L": 0.3}
+        constants = {
+            "tau_m": tau_m,
+            "tau_syn": tau_syn,
+            "V_reset": -0.2,
+            "E_L": 0.3,
+            "t_ref": REFRACTORY[seed],
+        }
         spikes = run(*given, **constants, capacity=400)
         when, who, weights, recurrent, delay, recurrent_delay = map(np.asarray, given)
         rows, delays = np.concatenate([weights, recurrent]), np.concatenate([delay, recurrent_delay])
@@ -59,6 +66,25 @@ def test_the_latency_of_a_neuron_and_of_a_chain_are_those_of_the_closed_form(bac
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_constant_current_spikes_at_the_intervals_of_the_closed_form(backend):
+    def found(levels):
+        V_th, V_reset, E_L = levels
+        given = jnp.array([jnp.inf]), jnp.zeros(1, jnp.int32), jnp.zeros((1, 1))
+        options = {"V_th": V_th, "V_reset": V_reset, "E_L": E_L, "V_m": V_reset, "t_ref": 1.7}
+        return run(*given, None, 0.0, None, **options, capacity=4, steps=30, backend=backend).times[:2]
+
+    def formula(levels):
+        V_th, V_reset, E_L = levels
+        interval = TIMES["tau_m"] * jnp.log((E_L - V_reset) / (E_L - V_th))
+        return jnp.stack([interval, 2 * interval + 1.7])
+
+    with jax.enable_x64(True):
+        levels = jnp.array([-50.0, -62.0, -32.0])
+        np.testing.assert_allclose(found(levels), formula(levels), rtol=1e-12)
+        np.testing.assert_allclose(jax.jacrev(found)(levels), jax.jacrev(formula)(levels), rtol=1e-10)
+
+
 def losses(seed, of_weights=False, **options):
     """Return a loss of times and of potentials of readouts, and what it is differentiated in."""
     when, who, *synapses = layer(seed, of_weights)
@@ -85,11 +111,11 @@ def losses(seed, of_weights=False, **options):
 
 
 @pytest.mark.parametrize("of_weights", [False, True])
-@pytest.mark.parametrize(("tau_m", "tau_syn"), TAUS)
-def test_derivatives_are_differences_of_losses(tau_m, tau_syn, of_weights):
+@pytest.mark.parametrize(("taus", "t_ref"), zip(TAUS, REFRACTORY, strict=True))
+def test_derivatives_are_differences_of_losses(taus, t_ref, of_weights):
     seed = 2
     with jax.enable_x64(True):
-        loss, given = losses(seed, of_weights, tau_m=tau_m, tau_syn=tau_syn)
+        loss, given = losses(seed, of_weights, tau_m=taus[0], tau_syn=taus[1], t_ref=t_ref)
         places = tuple(range(len(given)))
         value = jax.jit(loss)
         spikes = value(*given)[1]
@@ -115,7 +141,7 @@ def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
     with jax.enable_x64(True):
         found = []
         for backend in BACKENDS:
-            loss, given = losses(1, of_weights, backend=backend)
+            loss, given = losses(1, of_weights, backend=backend, t_ref=0.3 if of_weights else 2.5)
             given = jax.tree.map(lambda x: x.astype(dtype), given)
             whole = jax.jit(jax.value_and_grad(loss, argnums=tuple(range(len(given))), has_aux=True))
             found.append(whole(*given))

@@ -1,9 +1,9 @@
 """A sample backwards: derivatives of a loss in V and I, which jump at the spikes of their neuron.
 
 Between events they follow the transpose of the closed forms. At a spike at t, dt = -dV / V'(t-): the loss
-depends on t by itself, by the arrivals of the spike, and since V leaves V_reset later. A weight of an arrival
-at a neuron has the derivative lambda_I there, its time w * d(lambda_I)/dt; at each spike V_th has
--lambda_V(t-), and V_reset lambda_V(t+). No state of a step is kept.
+depends on t by itself, by the arrivals of the spike, and since V leaves V_reset later, a refractory time
+after t. A weight of an arrival at a neuron has the derivative lambda_I there, its time w * d(lambda_I)/dt; at
+each spike V_th has -lambda_V(t-), and V_reset lambda_V where V leaves it. No state of a step is kept.
 """
 
 # V and I are potential and current, and no constants:
@@ -20,6 +20,7 @@ class Gradients(NamedTuple):
     """Hold derivatives of the loss: in weights, delays and levels, to which samples add, and in arrivals.
 
     `of_inputs`: whether those in delays, and in times of inputs, are wanted, and not of neurons alone.
+    `of_releases`: in times of releases, by their spikes, the next of which, going back, is in `released`.
     """
 
     weights: Any
@@ -27,33 +28,51 @@ class Gradients(NamedTuple):
     levels: Any
     arrivals: Any
     of_inputs: Any
+    of_releases: Any
+    released: Any
 
 
 @njit(_nrt=False)
-def spike_backwards(
-    record: Record, p: int, left: float, of_time: float, sample: Sample, neuron: Neuron, lambda_V: Any,
-    lambda_I: Any, gradients: Gradients,
+def event_backwards(
+    record: Record, p: int, left: float, is_release: bool, cotangents: Any, sample: Sample, neuron: Neuron,
+    lambda_V: Any, lambda_I: Any, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back over spike p, `left` before the end of its step; of_time: the derivative in its time.
+    """Go back over spike p, or over the next release, `left` before the end of its step.
 
     Derivatives in V and I are kept as if nothing happened between their time and the end of the step: then
-    those of all neurons at an arrival are the same combination.
+    those of all neurons at an arrival are the same combination. That in V is 0 while V is held.
     """
     of_V, of_I, gain = factors(left, neuron)
-    j, current = record.ids[p], float(record.currents[p])
-    V, I = of_V * lambda_V[j], of_I * lambda_I[j] + gain * lambda_V[j]
-    gradients.levels[1, j] += V
-    of_time -= slope(float(sample.levels[1, j]), current, neuron) * V
-    V = -of_time / slope(float(sample.levels[0, j]), current, neuron)
-    gradients.levels[0, j] -= V
-    lambda_V[j] = V / of_V
-    lambda_I[j] = (I - gain * (V / of_V)) / of_I
+    if is_release:
+        r = gradients.released[0]
+        j = record.ids[r]
+        V, I = of_V * lambda_V[j], of_I * lambda_I[j] + gain * lambda_V[j]
+        gradients.levels[1, j] += V
+        gradients.of_releases[r] = -slope(float(sample.levels[1, j]), float(record.releases[r]), neuron) * V
+        lambda_V[j], lambda_I[j] = 0, I / of_I
+        gradients.released[0] -= 1
+    else:
+        j = record.ids[p]
+        of_time = cotangents[p] + gradients.arrivals[sample.times.size + p] + gradients.of_releases[p]
+        V = -of_time / slope(float(sample.levels[0, j]), float(record.currents[p]), neuron)
+        gradients.levels[0, j] -= V
+        lambda_V[j] = V / of_V
+        lambda_I[j] -= gain * (V / of_V) / of_I
 
 
 @njit(_nrt=False)
-def time_left(record: Record, p: int, k: int, neuron: Neuron) -> float:
-    """Return how much is left of step k, in which spike p is, after the spike."""
-    return min(max((k + 1) * neuron.dt - float(record.times[p]), 0.0), neuron.dt)
+def latest(record: Record, p: int, k: int, neuron: Neuron, gradients: Gradients) -> tuple[float, bool]:
+    """Return how much is left of step k after its latest event, more than dt if there is none.
+
+    That is spike p, or the next release, a refractory time after its spike, which is meant if both are one.
+    """
+    end, none, r = (k + 1) * neuron.dt, 2 * neuron.dt, gradients.released[0]
+    left, waited = none, none
+    if p >= record.ends[k]:
+        left = min(max(end - float(record.times[p]), 0.0), neuron.dt)
+    if r >= 0 and (k == 0 or float(record.times[r]) + neuron.t_ref > k * neuron.dt or r >= record.ends[k]):
+        waited = min(max(end - (float(record.times[r]) + neuron.t_ref), 0.0), neuron.dt)
+    return min(left, waited), waited <= left
 
 
 def make_differentiate(begin: Any, back: Any) -> Any:
@@ -83,6 +102,12 @@ def make_differentiate(begin: Any, back: Any) -> Any:
         lambda_V[:] = 0
         lambda_I[:] = 0
         gradients.arrivals[:] = 0
+        gradients.of_releases[:] = 0
+        # What is released behind the end has no derivative.
+        last = record.ends[steps] - 1
+        while last >= 0 and float(record.times[last]) + neuron.t_ref > steps * dt:
+            last -= 1
+        gradients.released[0] = last
         for k in range(steps - 1, -1, -1):
             if record.trace.shape[0]:
                 lambda_V += record.trace[k]

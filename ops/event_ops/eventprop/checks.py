@@ -22,7 +22,7 @@ from event_ops.checks.arrays import (
 from event_ops.sparse.csr import CSR
 
 _STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
-_ORDER: Final = ("tau_m", "tau_syn", "dt")  # of constants, as kernels read them
+_ORDER: Final = ("tau_m", "tau_syn", "dt", "t_ref")  # of constants, as kernels read them
 
 
 class Synapses(NamedTuple):
@@ -137,7 +137,7 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
                 f"{name} is a {type(x).__name__}; expected a number: the times of neurons have no "
                 "derivatives, as V_th, V_reset and E_L have"
             )
-        check_positive(name, float(x))
+        check_positive(name, float(x), zero=name == "t_ref")
     shortest = min(neuron["tau_m"], neuron["tau_syn"])
     if neuron["dt"] > _STEPS_OF_TAU * shortest:
         raise ValueError(

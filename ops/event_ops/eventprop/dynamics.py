@@ -14,7 +14,7 @@ _SHORT: Final = 0.25  # a series has all digits of a double up to here
 
 
 class Neuron(NamedTuple):
-    """Hold the time constants of all neurons, in ms.
+    """Hold the time constants of all neurons, a step and the refractory time, in ms.
 
     Rates are 1 / tau: a quotient takes longer. `halvings`: how often a step is halved to be short.
     """
@@ -22,6 +22,7 @@ class Neuron(NamedTuple):
     tau_m: Any
     tau_syn: Any
     dt: Any
+    t_ref: Any
     rate_m: Any
     rate_syn: Any
     halvings: Any
@@ -35,7 +36,7 @@ def neuron_of(parameters: Any) -> Neuron:
     halvings, longest = 0, dt / min(tau_m, tau_syn)
     while longest > _SHORT:
         halvings, longest = halvings + 1, longest / 2
-    return Neuron(tau_m, tau_syn, dt, 1 / tau_m, 1 / tau_syn, halvings)
+    return Neuron(tau_m, tau_syn, dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)

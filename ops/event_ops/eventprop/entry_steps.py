@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from event_ops.eventprop.adjoint import Gradients, make_differentiate, spike_backwards, time_left
+from event_ops.eventprop.adjoint import Gradients, event_backwards, latest, make_differentiate
 from event_ops.eventprop.arrivals import Chains, Sample
 from event_ops.eventprop.dynamics import Neuron, moved
 from event_ops.eventprop.entries import (
@@ -20,7 +20,7 @@ from event_ops.eventprop.entries import (
     new_under_way,
     passed,
 )
-from event_ops.eventprop.forward import Near, Record, Step, make_simulate, spike_exactly
+from event_ops.eventprop.forward import Held, Near, Record, Step, make_simulate, spike_exactly
 from event_ops.kernels.numba_cpu.jit import njit
 
 
@@ -53,8 +53,8 @@ def sorted_arrivals(table: Table, j: int) -> int:
 
 @njit(_nrt=False)
 def walk_entries(
-    near: Near, size: int, table: Table, entries: Entries, sample: Sample, begin: float, neuron: Neuron,
-    record: Record, spikes: int,
+    near: Near, size: int, table: Table, entries: Entries, sample: Sample, held: Held, begin: float,
+    neuron: Neuron, record: Record, spikes: int,
 ) -> int:  # fmt: skip
     """Move listed neurons through a step, each by its arrivals; return the number of spikes so far."""
     for c in range(size):
@@ -63,7 +63,7 @@ def walk_entries(
             end = table.offsets[places[k]] if k < count else neuron.dt
             near.V_end[c], I_end = moved(near.V[c], near.I[c], end - before, neuron)
             spikes = spike_exactly(
-                near, c, I_end, begin + before, end - before, sample, neuron, record, spikes
+                near, c, I_end, begin + before, end - before, sample, held, neuron, record, spikes
             )  # fmt: skip
             before = end
             if k < count:
@@ -113,23 +113,28 @@ def back(
     entries: Entries, passages: Passages, chains: Chains, sample: Sample, k: int, record: Record,
     cotangents: Any, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back through step k: at each neuron arrivals behind a spike, the spike, and arrivals before it."""
+    """Go back through step k: at each neuron arrivals behind an event, the event, and arrivals before it."""
     low, high = passages.starts[k], passages.starts[k + 1]
     under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
     table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)
     fill(table, entries, sample, under_way, high - low, k, neuron)
-    for p in range(record.ends[k + 1] - 1, record.ends[k] - 1, -1):
-        j, left = record.ids[p], time_left(record, p, k, neuron)
+    p = record.ends[k + 1] - 1
+    left, is_release = latest(record, p, k, neuron, gradients)
+    while left <= neuron.dt:
+        j = record.ids[gradients.released[0] if is_release else p]
         count, places = sorted_arrivals(table, j), table.places
         while count > 0 and table.offsets[places[count - 1]] >= neuron.dt - left:
             count -= 1
             arrival_backwards(entries.weights, table, places[count], lambda_V, lambda_I, neuron, gradients)
-        # Those that are left, for the spike before this, or the end.
+        # Those that are left, for the event before this, or the end.
         table.head[j] = -1
         for i in range(count):
             table.following[places[i]], table.head[j] = table.head[j], places[i]
-        of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]
-        spike_backwards(record, p, left, of_time, sample, neuron, lambda_V, lambda_I, gradients)
+        event_backwards(
+            record, p, left, is_release, cotangents, sample, neuron, lambda_V, lambda_I, gradients
+        )  # fmt: skip
+        p -= not is_release
+        left, is_release = latest(record, p, k, neuron, gradients)
     for j in range(table.head.size):
         q = table.head[j]
         while q >= 0:

@@ -22,6 +22,8 @@ class Step(NamedTuple):
 class Near(NamedTuple):
     """Hold the neurons that may spike in a step, as they are at an arrival, V at the next one, and V_th.
 
+    `held_until`: as of `Held`.
+
     In double precision, whatever the arrays hold: times of spikes are roots.
     """
 
@@ -30,15 +32,27 @@ class Near(NamedTuple):
     I: Any
     V_end: Any
     V_th: Any
+    held_until: Any
     over: Any
 
 
+class Held(NamedTuple):
+    """Hold until when each neuron is refractory, and its last spike; -inf: it is not."""
+
+    until: Any
+    spikes: Any
+
+
 class Record(NamedTuple):
-    """Hold the results of a sample: spikes, how many there were up to each step, and currents at them."""
+    """Hold the results of a sample: spikes, and how many there were up to each step.
+
+    With the currents of their neurons, and those when V is released, after the refractory time.
+    """
 
     times: Any
     ids: Any
     currents: Any
+    releases: Any
     ends: Any
     trace: Any
 
@@ -65,7 +79,7 @@ def advance(
 
 
 @njit(_nrt=False)
-def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, near: Near) -> int:
+def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, held: Held, near: Near) -> int:
     """List the neurons that may spike, with their states at the beginning of the step; return how many."""
     count = 0
     for j in range(excess.size):
@@ -74,56 +88,98 @@ def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, near: Near) -> int:
         count += excess[j] > 0
     for c in range(count):
         j = near.ids[c]
-        near.V[c], near.I[c], near.V_th[c] = V[j], I[j], V_th[j]
+        near.V[c], near.I[c], near.V_th[c], near.held_until[c] = V[j], I[j], V_th[j], held.until[j]
     return count
 
 
 @njit(_nrt=False)
 def spike_exactly(
-    near: Near, c: int, I_end: float, begin: float, length: float, sample: Sample, neuron: Neuron,
-    record: Record, spikes: int,
+    near: Near, c: int, I_end: float, begin: float, length: float, sample: Sample, held: Held,
+    neuron: Neuron, record: Record, spikes: int,
 ) -> int:  # fmt: skip
     """Find the spikes of one neuron between two arrivals; return the number of spikes so far."""
-    V, I, V_end = near.V[c], near.I[c], near.V_end[c]
-    x, at_spike = first_crossing(V, I, V_end, I_end, length, near.V_th[c], neuron)
-    while x >= 0 and spikes <= record.times.size:
-        V, I, begin, length = float(sample.levels[1, near.ids[c]]), at_spike, begin + x, length - x
-        if spikes < record.times.size:
-            record.times[spikes], record.ids[spikes], record.currents[spikes] = begin, near.ids[c], I
-        spikes += 1
-        V_end, I_end = moved(V, I, length, neuron)
+    V, I, V_end, j = near.V[c], near.I[c], near.V_end[c], near.ids[c]
+    V_reset = float(sample.levels[1, j])
+    while spikes <= record.times.size:
+        if near.held_until[c] > 0:
+            wait = max(near.held_until[c] - begin, 0.0)
+            if wait > length:
+                V_end = V_reset
+                break
+            V, I, begin, length = V_reset, factors(wait, neuron)[1] * I, begin + wait, length - wait
+            record.releases[held.spikes[j]] = I
+            near.held_until[c] = held.until[j] = -np.inf
+            V_end, I_end = moved(V, I, length, neuron)
         x, at_spike = first_crossing(V, I, V_end, I_end, length, near.V_th[c], neuron)
+        if x < 0:
+            break
+        V, I, begin, length = V_reset, at_spike, begin + x, length - x
+        if spikes < record.times.size:
+            record.times[spikes], record.ids[spikes] = begin, j
+            record.currents[spikes] = record.releases[spikes] = I
+        held.spikes[j] = spikes
+        spikes += 1
+        if neuron.t_ref > 0:
+            near.held_until[c] = held.until[j] = begin + neuron.t_ref
+        V_end, I_end = moved(V, I, length, neuron)
     near.V_end[c] = V_end
     return spikes
+
+
+@njit(_nrt=False)
+def hold(
+    held: Held, sample: Sample, record: Record, oldest: int, spikes: int, begin: float, neuron: Neuron,
+    excess: Any, next_V: Any,
+) -> int:  # fmt: skip
+    """Keep V of neurons that are refractory in a step, and list those that it ends for, by `excess`.
+
+    Return the oldest spike that may have such a neuron, from the one of the step before.
+    """
+    if neuron.t_ref == 0:
+        return spikes
+    # A step more, for the rounding of times in a record.
+    while oldest < spikes and float(record.times[oldest]) + neuron.t_ref < begin - neuron.dt:
+        oldest += 1
+    for p in range(oldest, spikes):
+        j = record.ids[p]
+        if held.until[j] > 0:
+            next_V[j] = sample.levels[1, j]
+            excess[j] = 1 if held.until[j] <= begin + neuron.dt else -1
+    return oldest
 
 
 @njit(_nrt=False)
 def sort_spikes(record: Record, begin: int, end: int) -> None:
     """Sort the spikes of a step by time."""
     for k in range(begin + 1, end):
-        time, neuron, current = record.times[k], record.ids[k], record.currents[k]
+        time, neuron, current, released = (
+            record.times[k], record.ids[k], record.currents[k], record.releases[k]
+        )  # fmt: skip
         place = k
         while place > begin and record.times[place - 1] > time:
             record.times[place] = record.times[place - 1]
             record.ids[place] = record.ids[place - 1]
             record.currents[place] = record.currents[place - 1]
+            record.releases[place] = record.releases[place - 1]
             place -= 1
-        record.times[place], record.ids[place], record.currents[place] = time, neuron, current
+        record.times[place], record.ids[place] = time, neuron
+        record.currents[place], record.releases[place] = current, released
 
 
 @njit
 def new_near(neurons: int) -> Near:
     """Return room for as many neurons, and the id behind them that `near_threshold` writes."""
-    states = np.empty((5, neurons))
-    return Near(np.empty(neurons + 1, np.int32), states[0], states[1], states[2], states[3], states[4])
+    x = np.empty((6, neurons))
+    return Near(np.empty(neurons + 1, np.int32), x[0], x[1], x[2], x[3], x[4], x[5])
 
 
 def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
     """Return the function that runs one sample, for synapses whose arrivals these three deal with.
 
     `begin(synapses, spikes)` returns what they keep; `arrive(synapses, kept, chains, sample, k, neuron,
-    step)` adds up the arrivals of step k and returns them; `walk(near, size, arrived, synapses, sample, time,
-    neuron, record, spikes)` moves listed neurons from arrival to arrival, and returns the number of spikes.
+    step)` adds up the arrivals of step k and returns them; `walk(near, size, arrived, synapses, sample, held,
+    time, neuron, record, spikes)` moves listed neurons from arrival to arrival, and returns how many spikes
+    there are.
     """
 
     @njit
@@ -142,19 +198,23 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
         step = Step(np.empty_like(V), np.empty_like(V), np.empty_like(V))
         if not enlist_inputs(chains, sample, synapses.first, dt):
             return -1
-        spikes = record.ends[0] = 0
+        held = Held(np.full(V.size, -np.inf), np.zeros(V.size, np.int32))
+        oldest = spikes = record.ends[0] = 0
         for k in range(steps):
             arrived = arrive(synapses, kept, chains, sample, k, neuron, step)
             advance(V, I, step, V_th, neuron, excess, next_V, next_I)
-            size = near_threshold(excess, V, I, V_th, near)
+            oldest = hold(held, sample, record, oldest, spikes, k * dt, neuron, excess, next_V)
+            size = near_threshold(excess, V, I, V_th, held, near)
             if size:
-                spikes = walk(near, size, arrived, synapses, sample, k * dt, neuron, record, spikes)
+                spikes = walk(near, size, arrived, synapses, sample, held, k * dt, neuron, record, spikes)
                 for c in range(size):
                     next_V[near.ids[c]] = near.V_end[c]
             if spikes > record.times.size:
                 return spikes
             V, next_V, I, next_I = next_V, V, next_I, I
             sort_spikes(record, record.ends[k], spikes)
+            for p in range(record.ends[k], spikes):
+                held.spikes[record.ids[p]] = p
             enlist_outputs(chains, sample, record.ends[k], spikes, synapses.first, k + 1, dt)
             record.ends[k + 1] = spikes
             if record.trace.shape[0]:

@@ -49,6 +49,7 @@ def make_run_one(simulate: Any) -> Any:
         record.times[:] = np.inf
         record.ids[:] = state.shape[1]
         record.currents[:] = 0
+        record.releases[:] = 0
         count = -1
         if is_right and (state[0] < sample.levels[0]).all():
             count = simulate(synapses, sample, state[0], state[1], neuron_of(parameters), record)
@@ -100,12 +101,12 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     ) -> None:  # fmt: skip
         """Run all samples."""
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[3])
+        input_rows = np.int64(parameters[4])
         is_right = is_runnable(delays, levels, first, parameters, input_rows)
         parts = min(num_threads(), times.shape[0])
         for part in prange(parts):
             for b in range(part, times.shape[0], parts):
-                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], trace[b])
+                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], spikes[b, 2], ends[b], trace[b])
                 sample = Sample(times[b], ids[b], record.times, record.ids, input_rows, levels)
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 run_one(synapses, sample, states[b], parameters, is_right, record)
@@ -119,7 +120,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         """Go back through all samples, and sum derivatives in what they share over each group of them."""
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[3])
+        input_rows = np.int64(parameters[4])
         parts = min(num_threads(), batch)
         spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
         spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
@@ -132,12 +133,14 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
             of_delays[:] = 0
             of_levels[:] = 0
             arrivals = np.empty(times.shape[1] + out_ids.shape[1])
+            of_releases, released = np.empty(out_ids.shape[1]), np.empty(1, np.int64)
             for b in range(part, batch, parts):
-                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], ends[b], ct_trace[b])
+                record = Record(spikes[b, 0], out_ids[b], spikes[b, 1], spikes[b, 2], ends[b], ct_trace[b])
                 sample = Sample(times[b], ids[b], record.times, record.ids, input_rows, levels)
                 group = b * groups // batch
                 gradients = Gradients(
-                    of_weights[group], of_delays[group], of_levels[group], arrivals, of_inputs
+                    of_weights[group], of_delays[group], of_levels[group], arrivals, of_inputs,
+                    of_releases, released,
                 )  # fmt: skip
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 differentiate_one(

@@ -19,13 +19,14 @@ class Neuron(NamedTuple):
     tau_m: jax.Array
     tau_syn: jax.Array
     dt: jax.Array
+    t_ref: jax.Array
     input_rows: jax.Array
 
     @classmethod
     def of(cls, constants: Any) -> "Neuron":
         """Return the constants of an array that has them in this order."""
-        tau_m, tau_syn, dt, rows = constants
-        return cls(tau_m, tau_syn, dt, rows.astype(jnp.int32))
+        tau_m, tau_syn, dt, t_ref, rows = constants
+        return cls(tau_m, tau_syn, dt, t_ref, rows.astype(jnp.int32))
 
     def factors(self, x: Any) -> tuple[Any, Any, Any]:
         """Return the factors of V and I after a time x, and that of I in V."""
@@ -96,12 +97,17 @@ def _first_crossing(neuron: Neuron, V_th: Any, V: Any, I: Any, length: Any) -> A
 
 
 class Run(NamedTuple):
-    """Hold a run under way: time, step, states, number of spikes, and results."""
+    """Hold a run under way: time, step, states, number of spikes, and results.
+
+    `held_until`: when refractory neurons are released; -inf of others; `last`: the last spike of each.
+    """
 
     time: jax.Array
     step: jax.Array
     V: jax.Array
     I: jax.Array
+    held_until: jax.Array
+    last: jax.Array
     number: jax.Array
     spikes: jax.Array
     ids: jax.Array
@@ -117,12 +123,12 @@ def _run_one(
     V_th, V_reset = levels
     neurons, steps, capacity = state.shape[1], ends.shape[0] - 1, out_ids.shape[0]
     given = entries.arrivals(times, jnp.where(ids < neuron.input_rows, ids, -1))
-    room = jnp.stack([jnp.full(capacity + 1, jnp.inf, times.dtype), jnp.zeros(capacity + 1, times.dtype)])
+    room = jnp.zeros((3, capacity + 1), times.dtype).at[0].set(jnp.inf)
     zero = jnp.zeros((), jnp.int32)
+    never, nobody = jnp.full(neurons, -jnp.inf, times.dtype), jnp.full(capacity + 1, neurons, jnp.int32)
     begin = Run(
-        _before_zero(times.dtype), zero, state[0], state[1],
-        zero, room, jnp.full(capacity + 1, neurons, jnp.int32), jnp.zeros(steps + 1, jnp.int32),
-        jnp.zeros((steps, neurons), trace.dtype),
+        _before_zero(times.dtype), zero, state[0], state[1], never, jnp.zeros(neurons, jnp.int32),
+        zero, room, nobody, jnp.zeros(steps + 1, jnp.int32), jnp.zeros((steps, neurons), trace.dtype),
     )  # fmt: skip
 
     def event(run: Run) -> Run:
@@ -130,14 +136,20 @@ def _run_one(
         every = jnp.concatenate([given, own])
         arrival = jnp.min(every, where=every > run.time, initial=jnp.inf)
         end = (run.step + 1).astype(times.dtype) * neuron.dt
-        limit = jnp.minimum(arrival, end)
+        is_held = run.held_until > run.time
+        release = jnp.min(run.held_until, where=is_held, initial=jnp.inf)
+        limit = jnp.minimum(jnp.minimum(arrival, end), release)
         x = _first_crossing(neuron, V_th, run.V, run.I, limit - run.time)
+        x = jnp.where(is_held, jnp.inf, x)
         j = jnp.argmin(x).astype(jnp.int32)
         is_spike = jnp.isfinite(x[j])
         time = jnp.where(is_spike, run.time + x[j], limit)
         V, I = neuron.moved(run.V, run.I, jnp.where(is_spike, x[j], limit - run.time))
+        V = jnp.where(is_held, run.V, V)
         place = jnp.where(is_spike, run.number, capacity + 1)
-        spikes = run.spikes.at[:, place].set(jnp.stack([time, I[j]]), mode="drop")
+        spikes = run.spikes.at[:, place].set(jnp.stack([time, I[j], I[j]]), mode="drop")
+        released = jnp.where(is_held & ~is_spike & (run.held_until == limit), run.last, capacity + 1)
+        spikes = spikes.at[2, released].set(I, mode="drop")
         arrived = jnp.sum(jnp.where(every == limit, entries.weights[None], 0), axis=0)
         after_I = jnp.where(is_spike, I, I.at[entries.columns].add(arrived))
         is_reset = is_spike & (jnp.arange(neurons, dtype=jnp.int32) == j)
@@ -145,8 +157,11 @@ def _run_one(
         ended = ~is_spike & (limit == end)
         step, count = run.step + ended.astype(jnp.int32), run.number + is_spike.astype(jnp.int32)
         row = jnp.where(ended, run.step, steps + 1)
+        held_until = jnp.where(is_reset, time + neuron.t_ref, run.held_until)
+        last = jnp.where(is_reset, run.number, run.last)
         return Run(
-            time, step, after_V, after_I, count, spikes, run.ids.at[place].set(j, mode="drop"),
+            time, step, after_V, after_I, held_until, last, count, spikes,
+            run.ids.at[place].set(j, mode="drop"),
             run.ends.at[row + 1].set(count, mode="drop"), run.trace.at[row].set(after_V, mode="drop"),
         )  # fmt: skip
 
@@ -185,7 +200,7 @@ def _differentiate_one(
     ends: Any, of_times: Any, of_trace: Any,
 ) -> Any:  # fmt: skip
     """Return the derivatives of one sample: in weights, delays, levels, times and states."""
-    when, current = spikes
+    when, current, released = spikes
     neurons = levels.shape[1]
     capacity, count = out_ids.size, ends[-1]
     valid = jnp.arange(capacity, dtype=jnp.int32) < count
@@ -193,13 +208,17 @@ def _differentiate_one(
 
     def sensitivities(a: Any, j: Any, of_V: Any, of_I: Any) -> tuple[Any, Any]:
         """Return the derivatives in V and I of neuron j right after time a."""
-        later = valid & (out_ids == j) & (when > a)
+        mine = valid & (out_ids == j)
+        later = mine & (when > a)
         until = jnp.min(when, where=later, initial=jnp.inf)
+        # V is held up to then, while I decays.
+        free = jnp.max(when + neuron.t_ref, where=mine & (when <= a), initial=a)
+        kept = jnp.exp((a - free) / neuron.tau_syn)
         p = jnp.argmin(jnp.where(later, when, jnp.inf))
         found = jnp.isfinite(until)
-        left_V, left_I, gain = neuron.factors(jnp.where(found, until - a, 0))
-        by_V = jnp.where(found, left_V * of_V[p], 0)
-        by_I = jnp.where(found, left_I * of_I[p] + gain * of_V[p], 0)
+        left_V, left_I, gain = neuron.factors(jnp.where(found, until - free, 0))
+        by_V = jnp.where(found & (free == a), left_V * of_V[p], 0)
+        by_I = jnp.where(found, kept * (left_I * of_I[p] + gain * of_V[p]), 0)
         if of_trace.shape[0]:
             seen = (at_ends > a) & (at_ends < until)
             left_V, _, gain = neuron.factors(jnp.where(seen, at_ends - a, 0))
@@ -221,9 +240,10 @@ def _differentiate_one(
         of_V, of_I, behind = found
         p = count - 1 - jnp.asarray(k, jnp.int32)
         j = out_ids[p]
-        V, I = sensitivities(when[p], j, of_V, of_I)
+        V, _ = sensitivities(when[p] + neuron.t_ref, j, of_V, of_I)
+        _, I = sensitivities(when[p], j, of_V, of_I)
         _, moving = of_arrivals(neuron.input_rows + j, when[p], of_V, of_I)
-        of_time = of_times[p] + jnp.sum(moving) - neuron.slope(levels[1, j], current[p]) * V
+        of_time = of_times[p] + jnp.sum(moving) - neuron.slope(levels[1, j], released[p]) * V
         of_V = of_V.at[p].set(-of_time / neuron.slope(levels[0, j], current[p]))
         return of_V, of_I.at[p].set(I), behind.at[p].set(V)
 

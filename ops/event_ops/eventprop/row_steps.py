@@ -4,10 +4,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from event_ops.eventprop.adjoint import Gradients, make_differentiate, spike_backwards, time_left
+from event_ops.eventprop.adjoint import Gradients, event_backwards, latest, make_differentiate
 from event_ops.eventprop.arrivals import Chains, Sample
 from event_ops.eventprop.dynamics import Neuron
-from event_ops.eventprop.forward import Near, Record, Step, make_simulate, spike_exactly
+from event_ops.eventprop.forward import Held, Near, Record, Step, make_simulate, spike_exactly
 from event_ops.eventprop.rows import Arrivals, Rows, collect, new_arrivals
 from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, REORDER, njit
 from event_ops.kernels.numba_cpu.prefetch import prefetch, prefetch_element
@@ -74,7 +74,7 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, ste
 
 @njit(_nrt=False, fastmath=CONTRACT)
 def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
-    """Move V of neurons to the next instant; return how many may have passed V_th, where `over` > 0."""
+    """Move V of neurons to the next instant; return how many may spike or are held, where `over` > 0."""
     hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
     share = length * neuron.rate_m
     for c in range(size):
@@ -84,15 +84,15 @@ def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> 
         rise = I - V
         # Above at the end, or with a maximum in between, and a tangent that passes the threshold.
         peak = min(V + rise * share - V_th, min(rise, V_end - of_I * I))
-        near.over[c] = max(V_end - V_th, peak)
+        near.over[c] = max(max(V_end - V_th, peak), near.held_until[c])
         hits += near.over[c] > 0
     return hits
 
 
 @njit(_nrt=False)
 def walk(
-    near: Near, size: int, arrived: Any, rows: Rows, sample: Sample, begin: float, neuron: Neuron,
-    record: Record, spikes: int,
+    near: Near, size: int, arrived: Any, rows: Rows, sample: Sample, held: Held, begin: float,
+    neuron: Neuron, record: Record, spikes: int,
 ) -> int:  # fmt: skip
     """Move listed neurons through a step, from instant to instant; return the number of spikes so far."""
     (arrivals, count), before = arrived, 0.0
@@ -104,7 +104,7 @@ def walk(
                 if near.over[c] > 0:
                     left_I = gap[1] * near.I[c]
                     spikes = spike_exactly(
-                        near, c, left_I, begin + before, end - before, sample, neuron, record, spikes
+                        near, c, left_I, begin + before, end - before, sample, held, neuron, record, spikes
                     )  # fmt: skip
         before = end
         if q < count:
@@ -207,15 +207,18 @@ def back(
     """Go back through instants and spikes of step k by time."""
     arrivals = kept.arrivals
     q, p = collect(chains, sample, k, rows.first, neuron, arrivals) - 1, record.ends[k + 1] - 1
-    while q >= 0 or p >= record.ends[k]:
-        left = time_left(record, p, k, neuron) if p >= record.ends[k] else 2 * neuron.dt
+    while True:
+        left, is_release = latest(record, p, k, neuron, gradients)
         if q >= 0 and arrivals.offsets[arrivals.starts[q]] >= neuron.dt - left:
             instant_backwards(rows.weights, kept, q, lambda_V, lambda_I, neuron, gradients)
             q -= 1
+        elif left > neuron.dt:
+            break
         else:
-            of_time = float(cotangents[p]) + gradients.arrivals[sample.times.size + p]
-            spike_backwards(record, p, left, of_time, sample, neuron, lambda_V, lambda_I, gradients)
-            p -= 1
+            event_backwards(
+                record, p, left, is_release, cotangents, sample, neuron, lambda_V, lambda_I, gradients
+            )  # fmt: skip
+            p -= not is_release
 
 
 simulate = make_simulate(begin, arrive, walk)

@@ -45,6 +45,7 @@ def lif(
     V_th: ArrayLike = 1.0,
     V_reset: ArrayLike = 0.0,
     E_L: ArrayLike = 0.0,
+    t_ref: float = 0.0,
     dt: float,
     steps: int,
     capacity: int,
@@ -85,11 +86,13 @@ def lif(
         delay: in ms, >= 0: a number; (inputs,), one for each row of dense weights; or one for each weight,
             in the shape of weights, or of the data of a CSR.
         recurrent_delay: in the same way, >= dt.
-        tau_m: membrane time constant in ms, > 0; this, tau_syn and dt are Python numbers, and do not learn.
+        tau_m: membrane time constant in ms, > 0; this, tau_syn, t_ref and dt are Python numbers, without
+            derivatives.
         tau_syn: time constant of the current in ms, > 0; it may be tau_m.
         V_th: threshold: a number, or (neurons,); this, V_reset and E_L have derivatives.
         V_reset: potential after a spike, < V_th; in the same way.
         E_L: resting potential, in the same way; a constant current I_e is an E_L higher by I_e.
+        t_ref: refractory time in ms, >= 0, for which V stays at V_reset after a spike, while I goes on.
         dt: a step in ms, > 0, at most the shortest delay between neurons, and 4 times tau_m and tau_syn.
         steps: how many steps to run, static; what arrives later, or before 0, does nothing.
         capacity: how many spikes the result has room for, static.
@@ -124,7 +127,7 @@ def lif(
     """
     synapses = Synapses.of(weights, delay, recurrent, recurrent_delay, dt)
     levels = V_th, V_reset, E_L, V_m, I_syn
-    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": t_ref}
     sizes = size_of("steps", steps), size_of("capacity", capacity), 0
     spikes, out_ids, ends, _ = _run(times, ids, synapses, levels, neuron, sizes, backend)
     return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])
@@ -169,7 +172,7 @@ def leaky_integrator(
     """
     synapses = Synapses.of(weights, delay, None, None, dt)
     levels = math.inf, E_L, E_L, V_m, I_syn
-    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt}
+    neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": 0.0}
     rows = size_of("steps", steps)
     *_, trace = _run(times, ids, synapses, levels, neuron, (rows, 1, rows), backend)
     return trace[0]
@@ -194,7 +197,7 @@ def _run(
     relative, state, rest = potentials(*levels, neurons, dtype)
     values = constants(synapses.input_rows, dtype, **neuron)
     outs = (
-        jax.ShapeDtypeStruct((1, 2, capacity), dtype),
+        jax.ShapeDtypeStruct((1, 3, capacity), dtype),
         jax.ShapeDtypeStruct((1, capacity), np.int32),
         jax.ShapeDtypeStruct((1, steps + 1), np.int32),
         jax.ShapeDtypeStruct((1, rows, neurons), dtype),
