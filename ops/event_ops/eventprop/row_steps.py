@@ -57,8 +57,8 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, ste
     """Add up the arrivals of a step: each is a row of weights times three numbers."""
     rows, shares, count = arrivals.rows, arrivals.shares, arrivals.starts[instants]
     for q in range(instants):
-        _, of_I, gain = arrivals.left[q]
-        fraction = (neuron.dt - arrivals.offsets[arrivals.starts[q]]) * neuron.rate_m
+        of_I, gain = arrivals.left[1, q], arrivals.left[2, q]
+        fraction = (neuron.dt - arrivals.times[q]) * neuron.rate_m
         for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
             shares[r, 0], shares[r, 1], shares[r, 2] = gain, of_I, -fraction
     fours = count + -count % 4
@@ -73,10 +73,12 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, ste
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
-def move_all(near: Near, size: int, gap: Any, length: float, neuron: Neuron) -> int:
-    """Move V of neurons to the next instant; return how many may spike or are held, where `over` > 0."""
-    hits, of_V, of_I, gain = 0, gap[0], gap[1], gap[2]
-    share = length * neuron.rate_m
+def move_all(near: Near, size: int, of_V: float, of_I: float, gain: float, share: float) -> int:
+    """Move V of neurons to the next instant; return how many may spike or are held, where `over` > 0.
+
+    `share`: the time up to then in tau_m.
+    """
+    hits = 0
     for c in range(size):
         V, I, V_th = near.V[c], near.I[c], near.V_th[c]
         V_end = V * of_V + gain * I
@@ -97,19 +99,23 @@ def walk(
     """Move listed neurons through a step, from instant to instant; return the number of spikes so far."""
     (arrivals, count), before = arrived, 0.0
     for q in range(count + 1):
-        end = arrivals.offsets[arrivals.starts[q]] if q < count else neuron.dt
-        gap = arrivals.gaps[q]
-        if move_all(near, size, gap, end - before, neuron):
+        end, of_V, of_I, gain = (
+            arrivals.times[q],
+            arrivals.gaps[0, q],
+            arrivals.gaps[1, q],
+            arrivals.gaps[2, q],
+        )
+        if move_all(near, size, of_V, of_I, gain, (end - before) * neuron.rate_m):
             for c in range(size):
                 if near.over[c] > 0:
-                    left_I = gap[1] * near.I[c]
+                    left_I = of_I * near.I[c]
                     spikes = spike_exactly(
                         near, c, left_I, begin + before, end - before, sample, held, neuron, record, spikes
                     )  # fmt: skip
         before = end
         if q < count:
             for c in range(size):
-                near.V[c], near.I[c] = near.V_end[c], gap[1] * near.I[c]
+                near.V[c], near.I[c] = near.V_end[c], of_I * near.I[c]
             for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
                 row = rows.weights[arrivals.rows[r]]
                 for c in range(size):
@@ -167,7 +173,7 @@ def instant_backwards(
 ) -> None:
     """Add the derivatives in weights and times of the arrivals of an instant."""
     arrivals, real = kept.arrivals, weights.dtype.type
-    of_V, of_I, gain = arrivals.left[q]
+    of_V, of_I, gain = arrivals.left[0, q], arrivals.left[1, q], arrivals.left[2, q]
     from_V, from_I = real(gain), real(of_I)
     by_V, by_I = real(gain * neuron.rate_syn - of_V * neuron.rate_m), real(of_I * neuron.rate_syn)
     of_weight, of_time = kept.of_weight, kept.of_time
@@ -209,7 +215,7 @@ def back(
     q, p = collect(chains, sample, k, rows.first, neuron, arrivals) - 1, record.ends[k + 1] - 1
     while True:
         left, is_release = latest(record, p, k, neuron, gradients)
-        if q >= 0 and arrivals.offsets[arrivals.starts[q]] >= neuron.dt - left:
+        if q >= 0 and arrivals.times[q] >= neuron.dt - left:
             instant_backwards(rows.weights, kept, q, lambda_V, lambda_I, neuron, gradients)
             q -= 1
         elif left > neuron.dt:

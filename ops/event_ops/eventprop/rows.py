@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from event_ops.eventprop.arrivals import Chains, Sample, source
-from event_ops.eventprop.dynamics import Neuron, factors
+from event_ops.eventprop.dynamics import Neuron, factors_of
 from event_ops.kernels.numba_cpu.jit import njit
 
 
@@ -22,8 +22,8 @@ class Rows(NamedTuple):
 class Arrivals(NamedTuple):
     """Hold the arrivals of one step by their time: spike, presynaptic row, and time since the step began.
 
-    Those of instant m are from `starts[m]` to `starts[m + 1]`. Instants have the `factors` of the time that
-    is left of the step, and of that since the instant before; behind the last one, up to the end.
+    Those of instant m are from `starts[m]` to `starts[m + 1]`. Instants, and the end of the step behind them,
+    have `times`, and `factors` since the step began, of what is left of it, and since the instant before.
     `shares`: what an arrival adds to V and I at the end of the step for each unit of weight, and the part of
     tau_m that is left.
     """
@@ -32,6 +32,8 @@ class Arrivals(NamedTuple):
     rows: Any
     offsets: Any
     starts: Any
+    times: Any
+    since: Any
     left: Any
     gaps: Any
     shares: Any
@@ -41,9 +43,13 @@ class Arrivals(NamedTuple):
 def new_arrivals(spikes: int, weights: Any) -> Arrivals:
     """Return room for the arrivals of a step, at most all spikes."""
     # Rows are visited in fours, the last of which are filled up.
-    ids, factors_of = np.empty((3, spikes + 3), np.int32), np.empty((2, spikes + 1, 3))
+    ids, times, x = (
+        np.empty((3, spikes + 3), np.int32),
+        np.empty((2, spikes + 1)),
+        np.empty((3, 3, spikes + 1)),
+    )
     shares = np.empty((spikes + 3, 3), weights.dtype)
-    return Arrivals(ids[0], ids[1], np.empty(spikes), ids[2], factors_of[0], factors_of[1], shares)
+    return Arrivals(ids[0], ids[1], times[0], ids[2], times[1], x[0], x[1], x[2], shares)
 
 
 @njit(_nrt=False)
@@ -77,14 +83,17 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
 @njit(_nrt=False)
 def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
     """Fill in the factors of all instants, from factors since the beginning of the step."""
-    whole_V, whole_I, whole_gain = factors(neuron.dt, neuron)
-    undo_V, undo_I, before = 1.0, 1.0, 0.0
-    for q in range(count + 1):
-        of_V, of_I, gain = factors(found.offsets[found.starts[q]] if q < count else neuron.dt, neuron)
-        gap = of_V * undo_V
-        found.gaps[q, 0], found.gaps[q, 1] = gap, of_I * undo_I
-        found.gaps[q, 2] = (gain - gap * before) * undo_I
-        undo_V, undo_I, before = 1 / of_V, 1 / of_I, gain
-        left = whole_V * undo_V
-        found.left[q, 0], found.left[q, 1] = left, whole_I * undo_I
-        found.left[q, 2] = (whole_gain - left * gain) * undo_I
+    times, since, left, gaps = found.times, found.since, found.left, found.gaps
+    for q in range(count):
+        times[q] = found.offsets[found.starts[q]]
+    times[count] = neuron.dt
+    factors_of(times[: count + 1], neuron, since)
+    whole_V, whole_I, whole_gain = since[0, count], since[1, count], since[2, count]
+    gaps[0, 0], gaps[1, 0], gaps[2, 0] = since[0, 0], since[1, 0], since[2, 0]
+    for q in range(count):
+        undo_V, undo_I, gain = 1 / since[0, q], 1 / since[1, q], since[2, q]
+        left[0, q], left[1, q] = whole_V * undo_V, whole_I * undo_I
+        left[2, q] = (whole_gain - whole_V * undo_V * gain) * undo_I
+        gap = since[0, q + 1] * undo_V
+        gaps[0, q + 1], gaps[1, q + 1] = gap, since[1, q + 1] * undo_I
+        gaps[2, q + 1] = (since[2, q + 1] - gap * gain) * undo_I
