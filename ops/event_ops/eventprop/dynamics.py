@@ -16,7 +16,8 @@ _SHORT: Final = 0.25  # a series has all digits of a double up to here
 class Neuron(NamedTuple):
     """Hold the time constants of all neurons, a step and the refractory time, in ms.
 
-    Rates are 1 / tau: a quotient takes longer. `halvings`: how often a step is halved to be short.
+    Rates are 1 / tau: a quotient takes longer. A step is short, for a series, after
+    as many halvings, which is `scale` times it.
     """
 
     tau_m: Any
@@ -26,6 +27,7 @@ class Neuron(NamedTuple):
     rate_m: Any
     rate_syn: Any
     halvings: Any
+    scale: Any
 
 
 @njit(_nrt=False)
@@ -33,10 +35,10 @@ def neuron_of(parameters: Any) -> Neuron:
     """Return the constants of an array that has them in the order of `Neuron`."""
     p = parameters
     tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[2])
-    halvings, longest = 0, dt / min(tau_m, tau_syn)
-    while longest > _SHORT:
-        halvings, longest = halvings + 1, longest / 2
-    return Neuron(tau_m, tau_syn, dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings)
+    halvings, scale, longest = 0, 1.0, dt / min(tau_m, tau_syn)
+    while longest * scale > _SHORT:
+        halvings, scale = halvings + 1, scale / 2
+    return Neuron(tau_m, tau_syn, dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
@@ -60,7 +62,7 @@ def doubled(power: float, grown: float) -> tuple[float, float]:
 @njit(_nrt=False, fastmath=CONTRACT)
 def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
     """Return the factors by which V and I decay in a time x <= dt, and the one by which I moves V."""
-    short = x * 0.5**neuron.halvings
+    short = x * neuron.scale
     u, z = -short * neuron.rate_m, short * (neuron.rate_m - neuron.rate_syn)
     # Not a difference of exponentials over one of time constants, which may be equal.
     fall, grown = series(u), series(z)
@@ -74,7 +76,7 @@ def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
 @njit(_nrt=False, fastmath=CONTRACT)
 def factors_of(x: Any, neuron: Neuron, found: Any) -> None:
     """Fill in the `factors` of many times, four or eight at once."""
-    of_V, of_I, gain, scale = found[0], found[1], found[2], 0.5**neuron.halvings
+    of_V, of_I, gain, scale = found[0], found[1], found[2], neuron.scale
     rate, difference = neuron.rate_m, neuron.rate_m - neuron.rate_syn
     for q in range(x.size):
         u, z = -x[q] * scale * rate, x[q] * scale * difference
