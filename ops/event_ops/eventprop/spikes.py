@@ -56,19 +56,22 @@ def lif(
     """`tau_m * dV/dt = -(V - E_L) + I`, `tau_syn * dI/dt = -I`: spikes where V reaches V_th, at exact times.
 
     A spike of input i at t makes `I[j] += weights[i, j]` at t + delay, and one of neuron i `I[j] +=
-    recurrent[i, j]` at t + recurrent_delay. At a spike V becomes V_reset, and I goes on. Times are not
-    rounded to steps of dt: arrivals act when they come, a crossing of V_th is the root of a closed form, and
-    none is missed. A step is what is looked at together: results depend on dt by rounding alone.
+    recurrent[i, j]` at t + recurrent_delay. At a spike V becomes V_reset, and stays so for t_ref, while I
+    goes on. Times are not rounded to steps of dt: arrivals act when they come, a crossing of V_th is the root
+    of a closed form, and none is missed. A step is what is looked at together: results depend on dt by
+    rounding alone.
 
     So times of spikes are smooth functions of weights, delays, times of inputs, V_th, V_reset, E_L, V_m and
     I_syn, as long as no spike comes or goes. Their derivatives are exact: no surrogate, no state of a step is
-    kept, only spikes.
-    With lambda_V and lambda_I the derivatives of a loss L in V and I of a neuron, backwards in time
+    kept, only spikes. With lambda_V and lambda_I the derivatives of a loss L in V and I of a neuron,
+    backwards in time
 
         tau_m * d(lambda_V)/dt = lambda_V,  d(lambda_I)/dt = lambda_I / tau_syn - lambda_V / tau_m,
-        lambda_V(t-) = -(dL/dt + sum of dL/da of its arrivals - V'(t+) * lambda_V(t+)) / V'(t-)  at a spike,
+        lambda_V(t-) = -(dL/dt + sum of dL/da of its arrivals - V'(r+) * lambda_V(r+)) / V'(t-)  at a spike,
         dL/dw = lambda_I(a),  dL/da = w * d(lambda_I)/dt(a)  for an arrival at a = t + delay of weight w,
-        dL/dV_th = -sum of lambda_V(t-),  dL/dV_reset = sum of lambda_V(t+)  over the spikes of a neuron.
+        dL/dV_th = -sum of lambda_V(t-),  dL/dV_reset = sum of lambda_V(r+)  over the spikes of a neuron,
+
+    where V is released at r = t + t_ref, and lambda_V is 0 from t to r.
 
     A neuron that is silent has no derivative, and a spike that only just reaches V_th a large one: in a loss,
     add a term for silent neurons, such as one of weights, or of the potential of a `leaky_integrator`.
