@@ -39,10 +39,10 @@ for name in {names}:
 
 def built(dist: Path, name: str, ending: str) -> Path:
     """The one file of distribution `name` in `dist`; SystemExit when it is not exactly one."""
-    found = list(dist.glob(f"{name}-[0-9]*{ending}"))
-    if len(found) != 1:
-        raise SystemExit(f"{dist}: expected one {name}-*{ending}, found {len(found)}; run build")
-    return found[0]
+    files = list(dist.glob(f"{name}-[0-9]*{ending}"))
+    if len(files) != 1:
+        raise SystemExit(f"{dist}: expected one {name}-*{ending}, found {len(files)}; run build")
+    return files[0]
 
 
 def check_sdist(path: Path) -> Path:
