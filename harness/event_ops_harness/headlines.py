@@ -55,8 +55,8 @@ def _real_time(record: str, what: str) -> float:
 
 
 def _said(record: str, member: str, what: str) -> float:
-    """Return what the first group of a record says of a member beside its time."""
-    return next(t.more[what] for t in groups(records().files[record])[0].timings if t.name == member)
+    """Return what the last group of a record, on the most cores, says of a member beside its time."""
+    return next(t.more[what] for t in groups(records().files[record])[-1].timings if t.name == member)
 
 
 def _full(member: str, record: str = "microcircuit_full") -> float:
@@ -124,6 +124,7 @@ def _programs(neurons: str) -> list[float]:
 
 FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "microcircuit": lambda: plain(_full("event-ops")),
+    "microcircuit-one-call": lambda: plain(_full("event-ops, one call", "microcircuit_full_one_call")),
     "microcircuit-nest-range": lambda: span([x for record in FULL for x in ratios(record, "NEST")]),
     "nest-slow": lambda: plain(_full("NEST")),
     "nest-fast": lambda: plain(_full("NEST", "microcircuit_full_fast")),
