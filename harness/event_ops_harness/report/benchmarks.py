@@ -67,8 +67,8 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Products over graphs and their gradients, beside gathered edges, DGL and PyTorch Geometric.",
     ),
     "training": (
-        "Training by gradients",
-        "Value and gradient of recurrent networks, beside scans in JAX, snnTorch, Norse and spyx.",
+        "Training",
+        "A loss of recurrent networks and its gradients, beside scans in JAX, snnTorch, Norse and spyx.",
     ),
     "scaling": ("Scaling", "Time against size; the exponent is fitted to the upper half of the sizes."),
     "threads": ("Threads", "Parallel operators with one thread and with all, beside the memory's own gain."),
