@@ -111,7 +111,7 @@ def losses(seed, of_weights=False, **options):
 
 
 @pytest.mark.parametrize("of_weights", [False, True])
-@pytest.mark.parametrize(("taus", "t_ref"), zip(TAUS, REFRACTORY, strict=True))
+@pytest.mark.parametrize(("taus", "t_ref"), list(zip(TAUS, REFRACTORY, strict=True)))
 def test_derivatives_are_differences_of_losses(taus, t_ref, of_weights):
     seed = 2
     with jax.enable_x64(True):
