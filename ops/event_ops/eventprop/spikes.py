@@ -185,7 +185,7 @@ def _run(
     times: Any,
     ids: Any,
     synapses: Synapses,
-    levels: tuple[Any, ...],
+    levels: tuple[Any, Any, Any, Any, Any],
     neuron: dict[str, float],
     sizes: tuple[int, int, int],
     backend: str | None,
