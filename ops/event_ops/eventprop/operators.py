@@ -83,8 +83,8 @@ def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) ->
     inputs = *primals[:-2], primals[-1]
     # A product of rows for each input spike, which training of weights alone does without.
     of_inputs = ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
-    options = {"backend": wanted, "ndim": ndim, "of_inputs": of_inputs}
-    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, **options)
+    options = {"ndim": ndim, "of_inputs": of_inputs}
+    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted, **options)
     gradients = *(x[0] for x in found[:3]), *found[3:]
     chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
     return [*chosen, *(None for _ in rest)]
