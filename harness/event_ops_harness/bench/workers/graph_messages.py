@@ -12,7 +12,7 @@ from jax.experimental.sparse import BCOO
 from event_ops import CSR, gspmm
 from event_ops_harness.bench.workers.matrix import norm, structure, vector
 from event_ops_harness.bench.workers.memory import finished
-from event_ops_harness.bench.workers.resident import peak_of, resident
+from event_ops_harness.bench.workers.resident import first_and_median
 
 Way = Callable[[jax.Array, jax.Array], jax.Array]  # weights and features -> the reduction at each node
 
@@ -86,8 +86,5 @@ def measure(request: Mapping[str, Any]) -> dict[str, Any]:
     assert work is not None
     jitted: Any = work.func
     run = finished(functools.partial(jitted.lower(*work.args).compile(), *work.args))
-    before = resident()["now"]
-    # The first run: a later one finds memory that the allocator kept, and takes less anew.
-    peak, _, result = peak_of(run)
-    _, seconds, _ = peak_of(run)
-    return {"seconds": seconds, "bytes": peak - before, "norm": sum(map(norm, jax.tree.leaves(result)))}
+    figures, result = first_and_median(run, 1)
+    return figures | {"norm": sum(map(norm, jax.tree.leaves(result)))}
