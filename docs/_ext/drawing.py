@@ -81,11 +81,7 @@ def dots(
         parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
     for place, (name, marks) in enumerate(rows.items()):
         y = TOP + row * (place + 0.75 if above else place + 0.5)
-        where = (
-            (left, y + 4, "end")
-            if marks and not above
-            else (4, y - 10 if above and marks else y + 4, "start")
-        )
+        where = (left, y + 4, "end") if marks and not above else (4, y - 10 if marks else y + 4, "start")
         parts.append(_text(*where, name, "head" if marks is None else "name"))
         for series, ratios in (marks or {}).items():
             parts.append(_marked(names.index(series), name, series, sorted(ratios), y, scale.at))
