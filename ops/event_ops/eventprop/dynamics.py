@@ -14,14 +14,11 @@ _SHORT: Final = 0.25  # a series has all digits of a double up to here
 
 
 class Neuron(NamedTuple):
-    """Hold the time constants of all neurons, a step and the refractory time, in ms.
+    """Hold a step and the refractory time, in ms, and the rates of all neurons, 1 / tau.
 
-    Rates are 1 / tau: a quotient takes longer. A step is short, for a series, after
-    as many halvings, which is `scale` times it.
+    A step is short enough for a series after `halvings`, which make it `scale` times as long.
     """
 
-    tau_m: Any
-    tau_syn: Any
     dt: Any
     t_ref: Any
     rate_m: Any
@@ -32,13 +29,13 @@ class Neuron(NamedTuple):
 
 @njit(_nrt=False)
 def neuron_of(parameters: Any) -> Neuron:
-    """Return the constants of an array that has them in the order of `Neuron`."""
+    """Return the constants of an array that has tau_m, tau_syn, dt and t_ref first."""
     p = parameters
     tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[2])
     halvings, scale, longest = 0, 1.0, dt / min(tau_m, tau_syn)
     while longest * scale > _SHORT:
         halvings, scale = halvings + 1, scale / 2
-    return Neuron(tau_m, tau_syn, dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale)
+    return Neuron(dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)

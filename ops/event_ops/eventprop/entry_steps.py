@@ -34,7 +34,7 @@ def deliver_entries(weights: Any, table: Table, size: int, neuron: Neuron, step:
         w, j = weights[table.entries[q]], table.neurons[q]
         step.to_V[j] += table.left[q, 2] * w
         step.to_I[j] += table.left[q, 1] * w
-        step.fall[j] -= (neuron.dt - table.offsets[q]) / neuron.tau_m * min(w, 0)
+        step.fall[j] -= (neuron.dt - table.offsets[q]) * neuron.rate_m * min(w, 0)
 
 
 @njit(_nrt=False)
@@ -82,7 +82,7 @@ def arrival_backwards(
     e, j = table.entries[q], table.neurons[q]
     of_V, of_I, gain = table.left[q]
     V, I = of_V * lambda_V[j], of_I * lambda_I[j] + gain * lambda_V[j]
-    moving = weights[e] * (I / neuron.tau_syn - V / neuron.tau_m)
+    moving = weights[e] * (I * neuron.rate_syn - V * neuron.rate_m)
     gradients.weights[e] += I
     gradients.delays[e] += moving
     gradients.arrivals[table.spikes[q]] += moving

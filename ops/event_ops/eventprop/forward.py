@@ -69,7 +69,7 @@ def advance(
     real = V.dtype.type
     all_V, all_I, all_gain = factors(neuron.dt, neuron)
     of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
-    zero, whole, rounded = real(0), real(neuron.dt / neuron.tau_m), real(1e-5)
+    zero, whole, rounded = real(0), real(neuron.dt * neuron.rate_m), real(1e-5)
     for j in range(V.size):
         moved_V, left_I, level = V[j] * of_V + gain * I[j] + step.to_V[j], of_I * I[j], V_th[j]
         next_V[j], next_I[j] = moved_V, left_I + step.to_I[j]
