@@ -18,7 +18,7 @@ import ffi_bridge
 
 
 def answers(url: str) -> bool:
-    """Return whether the server of an address gives what is asked for."""
+    """Return whether the page of an address is in reach."""
     try:
         with urllib.request.urlopen(url, timeout=5) as found:
             return bool(found.status == 200)

@@ -55,7 +55,7 @@ def _real_time(record: str, what: str) -> float:
 
 
 def _said(record: str, member: str, what: str) -> float:
-    """Return what the last group of a record, on the most cores, says of a member beside its time."""
+    """Return a figure of a member, not its time, in the last group of a record, on the most cores."""
     return next(t.more[what] for t in groups(records().files[record])[-1].timings if t.name == member)
 
 

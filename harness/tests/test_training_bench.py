@@ -1,4 +1,4 @@
-"""Tests of `bench training`: what is compared before times are."""
+"""Tests of `bench training`: losses are compared, and memory is read in processes without times."""
 
 from event_ops_harness.bench.suites import test_training as suite
 from event_ops_harness.bench.workers.training import SURROGATE

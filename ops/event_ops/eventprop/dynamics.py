@@ -52,7 +52,7 @@ def series(y: float) -> float:
 
 @njit(_nrt=False)
 def doubled(power: float, grown: float) -> tuple[float, float]:
-    """Return exp(2 y) and (exp(2 y) - 1) / (2 y), from those of y."""
+    """Return exp(2 y) and (exp(2 y) - 1) / (2 y), from exp(y) and (exp(y) - 1) / y."""
     return power * power, grown * (0.5 * (1 + power))
 
 

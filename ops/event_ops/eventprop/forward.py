@@ -131,7 +131,7 @@ def hold(
     held: Held, sample: Sample, record: Record, oldest: int, spikes: int, begin: float, neuron: Neuron,
     excess: Any, next_V: Any,
 ) -> int:  # fmt: skip
-    """Keep V of neurons that are refractory in a step, and list those that it ends for, by `excess`.
+    """Keep V of neurons that are refractory in a step, and list neurons that are released in it, by `excess`.
 
     Return the oldest spike that may have such a neuron, from the one of the step before.
     """

@@ -117,7 +117,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         parameters: Any, spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any,
         ct_delays: Any, ct_levels: Any, ct_times: Any, ct_states: Any, of_inputs: bool,
     ) -> None:  # fmt: skip
-        """Go back through all samples, and sum derivatives in what they share over each group of them."""
+        """Go back through all samples, and sum derivatives in weights, delays and levels over each group."""
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
         input_rows = np.int64(parameters[4])

@@ -32,7 +32,7 @@ def peak_of(work: Callable[[], Any]) -> tuple[int, float, Any]:
 
 
 def first_and_median(work: Callable[[], Any], calls: int) -> tuple[dict[str, Any], Any]:
-    """Return the bytes of the first call beyond those before it, median seconds of later ones; a result."""
+    """Return figures of some calls, and the result: bytes that the first adds, median seconds of the rest."""
     before = resident()["now"]
     # The first run: a later one finds memory that the allocator kept, and takes less anew.
     peak, _, result = peak_of(work)

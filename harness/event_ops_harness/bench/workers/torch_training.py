@@ -28,7 +28,7 @@ def linear(weights: np.ndarray) -> nn.Linear:
 
 
 def late(x: torch.Tensor) -> torch.Tensor:
-    """Return what arrives a step later."""
+    """Return spikes (steps, ...) a step late."""
     return torch.cat([torch.zeros_like(x[:1]), x[:-1]])
 
 
