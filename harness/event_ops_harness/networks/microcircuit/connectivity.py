@@ -29,6 +29,7 @@ CODE_BITS = 15  # at most, with the sign; 17 are left for a target
 LARGEST_DEVIATE = 6.7  # of `rows.normals_into`
 ALIGNMENT = 64  # bytes: JAX takes such an array as it is, without a copy
 SYNAPSES_AT_ONCE = 1 << 20  # by one thread, and between two moves of the progress bar
+SYNAPSES_A_PART = 1 << 22  # with fewer, a part costs more than a thread of its own saves
 MAX_SYNAPSES = np.iinfo(np.int32).max
 
 # Independent streams of random numbers from one seed.
@@ -159,11 +160,12 @@ def connect(
     """Draw the synapses onto `targets` neurons from `drawn.first` on, which the columns count from.
 
     Call `on_progress(synapses done)` now and then. They are functions of the key, whatever the number of
-    threads, and of parts, by default one for each thread, or one in all for a GPU. `room` is the length of
-    entries, if it is to be more than the synapses.
+    threads, and of parts, by default one for each thread that has enough of them, or one in all for a GPU.
+    `room` is the length of entries, if it is to be more than the synapses.
     """
     if parts is None:
-        parts = numba.get_num_threads() if jax.default_backend() == "cpu" else 1
+        most = numba.get_num_threads() if jax.default_backend() == "cpu" else 1
+        parts = max(1, min(most, int(drawn.out_degrees.sum()) // SYNAPSES_A_PART))
     starts = equal_starts(targets, parts)  # as other operators divide neurons among the threads
     ends = source_ends(drawn, starts)
     total, rows = int(ends[-1, -1]), drawn.populations.size * SLOTS
