@@ -26,11 +26,13 @@ def answers(url: str) -> bool:
         return False
 
 
+BUILD = Path(__file__).parents[1] / "build"
+
 # The same pages wherever they are built.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # Notebooks show what cells print, not what libraries of C write: Warp remarks that there is no GPU.
-profile = Path(__file__).parents[1] / "build" / "ipython" / "profile_default"
+profile = BUILD / "ipython" / "profile_default"
 profile.mkdir(parents=True, exist_ok=True)
 profile.joinpath("ipython_kernel_config.py").write_text(
     "c = get_config()\nc.IPKernelApp.capture_fd_output = False\nc.IPKernelApp.log_level = 'ERROR'\n"
@@ -54,6 +56,7 @@ extensions = [
     "record_pages",
     "pictures",
     "notebooks",
+    "executed",
     "completeness",
 ]
 # Names of these libraries are links where their inventories are in reach; without a network they are code.
@@ -73,10 +76,9 @@ exclude_patterns = ["README.md", "_ext", "paper"]
 suppress_warnings: list[str] = []
 
 # Notebooks: always executed, and anything unexpected is an error, since warnings are.
-nb_execution_mode = os.environ.get("DOCS_EXECUTE", "force")
+nb_execution_mode = os.environ.get("DOCS_EXECUTE", "cache")  # "off" is quick
+nb_execution_cache_path = str(BUILD / "executed")
 nb_execution_timeout = 1800  # seconds, for a cell that hangs: a busy machine may need minutes
-nb_execution_raise_on_error = False  # a warning for each page that fails, so all are seen
-nb_execution_show_tb = True
 nb_render_markdown_format = "myst"  # what a cell shows as Markdown may have tables
 nb_output_stderr = "error"
 nb_merge_streams = True
