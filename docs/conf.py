@@ -7,6 +7,8 @@ is executed when the site is built; Furo, because it reads well on a phone, and 
 import os
 import sys
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,10 @@ import root_pages
 import ffi_bridge
 
 
-def answers(url: str) -> bool:
-    """Return whether the page of an address is in reach."""
+def answers(site: str) -> bool:
+    """Return whether the inventory of a site is in reach."""
     try:
-        with urllib.request.urlopen(url, timeout=5) as found:
+        with urllib.request.urlopen(f"{site}/objects.inv", timeout=5) as found:
             return bool(found.status == 200)
     except OSError:
         return False
@@ -60,16 +62,15 @@ extensions = [
     "completeness",
 ]
 # Names of these libraries are links where their inventories are in reach; without a network they are code.
-intersphinx_mapping = {
-    name: (site, None)
-    for name, site in {
-        "jax": "https://docs.jax.dev/en/latest",
-        "numpy": "https://numpy.org/doc/stable",
-        "numba": "https://numba.readthedocs.io/en/stable",
-        "warp": "https://nvidia.github.io/warp",
-    }.items()
-    if answers(f"{site}/objects.inv")
+SITES = {
+    "jax": "https://docs.jax.dev/en/latest",
+    "numpy": "https://numpy.org/doc/stable",
+    "numba": "https://numba.readthedocs.io/en/stable",
+    "warp": "https://nvidia.github.io/warp",
 }
+with ThreadPoolExecutor(len(SITES)) as asked:  # where packets vanish, all wait at once
+    reached = list(asked.map(answers, SITES.values()))
+intersphinx_mapping = {name: (SITES[name], None) for name in compress(SITES, reached)}
 if intersphinx_mapping:
     extensions.append("sphinx.ext.intersphinx")
 exclude_patterns = ["README.md", "_ext", "paper"]
