@@ -78,13 +78,12 @@ def test_page_fits_the_screen_and_follows_its_colours(
     picture = PICTURES / f"{page}-{'phone' if width < 600 else 'desktop'}-{'dark' if dark else 'light'}.png"
     picture.unlink(missing_ok=True)
     look = (f"--window-size={width},1600", f"--blink-settings=preferredColorScheme={0 if dark else 1}")
-    address = (site / PAGES[page]).as_uri()
-    document = browse(address, tmp_path, *look, "--virtual-time-budget=5000", "--dump-dom")
+    wanted = ("--virtual-time-budget=5000", "--dump-dom", f"--screenshot={picture}")
+    document = browse((site / PAGES[page]).as_uri(), tmp_path, *look, *wanted)
     probed = dict(re.findall(r'data-(\w+)="([^"]*)"', document.partition(">")[2].partition(">")[0]))
     assert int(probed["overflow"]) <= 0
     assert (float(probed["light"]) < 0.3) == dark
     assert (probed["outside"], probed["broken"]) == ("0", "0")
-    browse(address, tmp_path, *look, f"--screenshot={picture}")
     assert matplotlib.image.imread(picture).std() > 0.02
 
 
