@@ -254,7 +254,7 @@ def docs(session: nox.Session) -> None:
     shutil.rmtree(ROOT / "build" / "docs", ignore_errors=True)
     kernels = {"FFI_BRIDGE_CACHE_DIR": str(ROOT / "build" / "kernels")}
     session.run("sphinx-build", "-WE", "--keep-going", "-d", "build/trees", "docs", "build/docs", env=kernels)
-    session.run("python", "-m", "pytest", "docs/tests", *session.posargs, env=kernels)
+    pytest(session, "docs/tests", env=kernels)
 
 
 @nox.session(default=False, tags=["site"])
