@@ -81,8 +81,9 @@ def dots(
         parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
     for place, (name, marks) in enumerate(rows.items()):
         y = TOP + row * (place + 0.75 if above else place + 0.5)
-        where = (left, y + 4, "end") if marks and not above else (4, y - 10 if marks else y + 4, "start")
-        parts.append(_text(*where, name, "head" if marks is None else "name"))
+        heads = marks is None  # a row without marks is none
+        where = (4, y + 4 if heads else y - 10, "start") if heads or above else (left, y + 4, "end")
+        parts.append(_text(*where, name, "head" if heads else "name"))
         for series, ratios in (marks or {}).items():
             parts.append(_marked(names.index(series), name, series, sorted(ratios), y, scale.at))
     return _svg(width, bottom + 22, label, parts)

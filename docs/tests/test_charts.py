@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from drawing import LABEL, NARROW, curves, dots, legend
+from drawing import LABEL, NARROW, WIDTH, curves, dots, legend
 from drawn_records import CHARTS
 from standalone import headlines
 
@@ -49,6 +49,15 @@ def test_a_mark_lies_right_of_the_line_where_the_rival_took_longer():
     one = float(svg.find(".//line[@class='one']").get("x1"))
     slower, faster = (float(x.get("transform")[10:].split(",")[0]) for x in svg.iter("path"))
     assert slower < one < faster
+
+
+@pytest.mark.parametrize(("width", "place"), [(WIDTH, "end"), (NARROW, "start")])
+def test_a_row_without_marks_stands_where_rows_do_and_not_where_headings_do(width, place):
+    rows = {"of all": None, "f": {"a": [2.0]}, "g": {}}
+    svg = drawn(dots(rows, ["a"], "label", ("no", "yes"), width))
+    head, f, g = (text for text in svg.iter("text") if text.text in rows)
+    assert (f.get("text-anchor"), f.get("x")) == (g.get("text-anchor"), g.get("x"))
+    assert (head.get("class"), g.get("class"), g.get("text-anchor")) == ("head", "name", place)
 
 
 def test_the_picture_of_the_readme_is_that_of_the_records():
