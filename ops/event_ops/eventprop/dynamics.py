@@ -16,7 +16,8 @@ _SHORT: Final = 0.25  # a series has all digits of a double up to here
 class Neuron(NamedTuple):
     """Hold a step and the refractory time, in ms, and the rates of all neurons, 1 / tau.
 
-    A step is short enough for a series after `halvings`, which make it `scale` times as long.
+    A step is short enough for a series after `halvings`, which make it `scale` times as long. `close` is how
+    short the last step of a search for a root is, in steps of dt.
     """
 
     dt: Any
@@ -25,6 +26,7 @@ class Neuron(NamedTuple):
     rate_syn: Any
     halvings: Any
     scale: Any
+    close: Any
 
 
 @njit(_nrt=False)
@@ -35,7 +37,9 @@ def neuron_of(parameters: Any) -> Neuron:
     halvings, scale, longest = 0, 1.0, dt / min(tau_m, tau_syn)
     while longest * scale > _SHORT:
         halvings, scale = halvings + 1, scale / 2
-    return Neuron(dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale)
+    # The error of the last step is its cube, which is below the precision of times in these arrays.
+    close = 1e-5 if p.itemsize == 8 else 1e-3
+    return Neuron(dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale, close)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
@@ -100,7 +104,7 @@ def slope(V: float, I: float, neuron: Neuron) -> float:
     return (I - V) * neuron.rate_m
 
 
-@njit(_nrt=False)
+@njit(_nrt=False, error_model="numpy")
 def first_crossing(
     V: float, I: float, V_end: float, I_end: float, length: float, V_th: float, neuron: Neuron
 ) -> tuple[float, float]:
@@ -127,13 +131,13 @@ def first_crossing(
     return _root(V, I, guess * end, end, V_th, neuron)
 
 
-@njit(_nrt=False)
+@njit(_nrt=False, error_model="numpy")
 def _root(V: float, I: float, begin: float, end: float, level: float, neuron: Neuron) -> tuple[float, float]:
     """Return the x in [0, end] where V is `level`, or, of inf, has its maximum, and I there.
 
     Halley's method from `begin`, in a bracket.
     """
-    low, high, x, near = 0.0, end, begin, 1e-5 * neuron.dt
+    low, high, x, near = 0.0, end, begin, neuron.close * neuron.dt
     for _ in range(_TURNS):
         V_x, I_x = moved(V, I, x, neuron)
         of_I = I_x * neuron.rate_syn
@@ -149,12 +153,11 @@ def _root(V: float, I: float, begin: float, end: float, level: float, neuron: Ne
             low = x
         below = 2 * df * df - f * ddf
         to = x - 2 * f * df / below if df > 0 and below > 0 else -1.0
-        is_close = abs(to - x) <= near and abs((to - x) * ddf) <= 1e-5 * df
+        is_close = abs(to - x) <= near and abs((to - x) * ddf) <= neuron.close * df
         if not low <= to <= high:
             # The root itself is the end of the bracket where rounding takes it beyond.
             to, is_close = 0.5 * (low + high), high - low <= 1e-13 * neuron.dt
         if is_close:
-            # The error after this step is its cube, below the precision of a double.
             y = (to - x) * neuron.rate_syn
             return to, I_x * (1 - y * (1 - y * (0.5 - y / 6)))
         x = to

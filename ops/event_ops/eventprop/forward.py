@@ -2,13 +2,22 @@
 
 # V and I are potential and current, and no constants:
 # pyright: reportConstantRedefinition=false
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
 from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.simd import (
+    add_product,
+    load,
+    lowest_bit,
+    negative_part,
+    positive,
+    store,
+    zeros,
+)
 
 
 class Step(NamedTuple):
@@ -57,7 +66,40 @@ class Record(NamedTuple):
     trace: Any
 
 
-@njit(_nrt=False, fastmath=CONTRACT)
+def _make_advance(width: int) -> Any:
+    """Return the function that steps neurons from `begin` to `end`, `width` of them at once, as `advance`."""
+
+    @njit(_nrt=False)
+    def part(
+        V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any,
+        begin: int, end: int,
+    ) -> None:  # fmt: skip
+        real = V.dtype.type
+        all_V, all_I, all_gain = factors(neuron.dt, neuron)
+        of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
+        one, whole, lower, twice = real(1), real(neuron.dt * neuron.rate_m), real(1e-5 - 1), real(-2e-5)
+        for j in range(begin, end, width):
+            V_j, I_j, level = load(V, j, width), load(I, j, width), load(V_th, j, width)
+            left_I = add_product(zeros(V, width), of_I, I_j)
+            moved_V = add_product(add_product(load(step.to_V, j, width), of_V, V_j), gain, I_j)
+            store(next_V, j, moved_V)
+            store(next_I, j, add_product(load(step.to_I, j, width), one, left_I))
+            least_I = add_product(left_I, one, negative_part(add_product(I_j, -one, left_I)))
+            # Minus the slope that V had at least.
+            fall = negative_part(add_product(least_I, -one, level))
+            found = add_product(add_product(moved_V, one, load(step.fall, j, width)), -whole, fall)
+            # V_th a little lower, for the rounding of sums in V's precision.
+            found = add_product(add_product(found, lower, level), twice, negative_part(level))
+            store(excess, j, found)
+
+    return part
+
+
+_WIDTH: Final = 16
+_advance, _advance_by_1 = map(_make_advance, (_WIDTH, 1))
+
+
+@njit(_nrt=False)
 def advance(
     V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any
 ) -> None:
@@ -66,23 +108,22 @@ def advance(
     Since V was V_th, its slope was at least that with what is left of I at the end, without excitation that
     arrives; inhibition w that arrives x before the end lowers V by at most x / tau_m * abs(w).
     """
-    real = V.dtype.type
-    all_V, all_I, all_gain = factors(neuron.dt, neuron)
-    of_V, of_I, gain = real(all_V), real(all_I), real(all_gain)
-    zero, whole, rounded = real(0), real(neuron.dt * neuron.rate_m), real(1e-5)
-    for j in range(V.size):
-        moved_V, left_I, level = V[j] * of_V + gain * I[j] + step.to_V[j], of_I * I[j], V_th[j]
-        next_V[j], next_I[j] = moved_V, left_I + step.to_I[j]
-        # A little lower, for the rounding of sums in V's precision.
-        lowest = level - rounded * abs(level)
-        excess[j] = moved_V + step.fall[j] + whole * max(level - min(I[j], left_I), zero) - lowest
+    whole = V.size - V.size % _WIDTH
+    _advance(V, I, step, V_th, neuron, excess, next_V, next_I, 0, whole)
+    _advance_by_1(V, I, step, V_th, neuron, excess, next_V, next_I, whole, V.size)
 
 
 @njit(_nrt=False)
 def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, held: Held, near: Near) -> int:
     """List the neurons that may spike, with their states at the beginning of the step; return how many."""
-    count = 0
-    for j in range(excess.size):
+    count, words = 0, excess.size - excess.size % 64
+    for j in range(0, words, 64):
+        bits = positive(load(excess, j, 64))
+        while bits:
+            near.ids[count] = j + lowest_bit(bits)
+            bits &= bits - np.uint64(1)
+            count += 1
+    for j in range(words, excess.size):
         # Not a branch, which would be mispredicted.
         near.ids[count] = j
         count += excess[j] > 0
@@ -113,7 +154,7 @@ def spike_exactly(
         x, at_spike = first_crossing(V, I, V_end, I_end, length, near.V_th[c], neuron)
         if x < 0:
             break
-        V, I, begin, length = V_reset, at_spike, begin + x, length - x
+        I, begin, length = at_spike, begin + x, length - x
         if spikes < record.times.size:
             record.times[spikes], record.ids[spikes] = begin, j
             record.currents[spikes] = record.releases[spikes] = I
@@ -121,7 +162,9 @@ def spike_exactly(
         spikes += 1
         if neuron.t_ref > 0:
             near.held_until[c] = held.until[j] = begin + neuron.t_ref
-        V_end, I_end = moved(V, I, length, neuron)
+        # As V is lower by the same at all times, but for what decays; I goes on.
+        V_end -= (near.V_th[c] - V_reset) * factors(length, neuron)[0]
+        V = V_reset
     near.V_end[c] = V_end
     return spikes
 

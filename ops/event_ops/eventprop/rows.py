@@ -80,7 +80,7 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
     return instants
 
 
-@njit(_nrt=False)
+@njit(_nrt=False, error_model="numpy")
 def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
     """Fill in the factors of all instants, from factors since the beginning of the step."""
     times, since, left, gaps = found.times, found.since, found.left, found.gaps

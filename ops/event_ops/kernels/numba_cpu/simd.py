@@ -153,6 +153,28 @@ def negative_part(context: Any, lanes: Any) -> Any:
     return lanes(lanes), emit
 
 
+@instruction(lambda lanes: sum(1 << k for k, x in enumerate(lanes) if x > 0))
+def positive(context: Any, lanes: Any) -> Any:
+    """Return a number of 64 bits, in which bit k says whether lane k, of at most 64, is above 0."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        is_above = builder.fcmp_ordered(">", arguments[0], ir.Constant(arguments[0].type, None))
+        bits = builder.bitcast(is_above, ir.IntType(lanes.width))
+        return builder.zext(bits, ir.IntType(64)) if lanes.width < 64 else bits
+
+    return types.uint64(lanes), emit
+
+
+@instruction(lambda bits: (int(bits) & -int(bits)).bit_length() - 1)
+def lowest_bit(context: Any, bits: Any) -> Any:
+    """Return the place of the lowest bit that is set; there is one."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), emit
+
+
 @instruction(lambda total, weight, events: total + np.where(events, weight * events, total.dtype.type(0)))
 def add_weighted(context: Any, total: Any, weight: Any, events: Any) -> Any:
     """total + weight * events, and exactly 0 from inactive ones; events are bool or real."""
