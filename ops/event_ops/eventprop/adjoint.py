@@ -32,17 +32,17 @@ class Gradients(NamedTuple):
     released: Any
 
 
-@njit(_nrt=False)
+@njit(_nrt=False, error_model="numpy")
 def event_backwards(
-    record: Record, p: int, left: float, is_release: bool, cotangents: Any, sample: Sample, neuron: Neuron,
-    lambda_V: Any, lambda_I: Any, gradients: Gradients,
+    record: Record, p: int, left: tuple[float, float, float], is_release: bool, cotangents: Any,
+    sample: Sample, neuron: Neuron, lambda_V: Any, lambda_I: Any, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back over spike p, or over the next release, `left` before the end of its step.
+    """Go back over spike p, or over the next release; `left`: the factors of what is left of its step.
 
     Derivatives in V and I are kept as if nothing happened between their time and the end of the step: then
     those of all neurons at an arrival are the same combination. That in V is 0 while V is held.
     """
-    of_V, of_I, gain = factors(left, neuron)
+    of_V, of_I, gain = left
     if is_release:
         r = gradients.released[0]
         j = record.ids[r]

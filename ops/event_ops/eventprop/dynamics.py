@@ -7,9 +7,9 @@ whatever the arrays hold: times of spikes are roots, and everything later depend
 import math
 from typing import Any, Final, NamedTuple
 
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
 
-_TURNS: Final = 100  # of a search, which bisects where Halley's step would leave the bracket
+TURNS: Final = 100  # of a search, which bisects where Halley's step would leave the bracket
 _SHORT: Final = 0.25  # a series has all digits of a double up to here
 
 
@@ -104,6 +104,37 @@ def slope(V: float, I: float, neuron: Neuron) -> float:
     return (I - V) * neuron.rate_m
 
 
+@njit(_nrt=False, error_model="numpy", fastmath=CONTRACT)
+def first_guess(
+    V: float, I: float, V_end: float, I_end: float, length: float, V_th: float, neuron: Neuron
+) -> float:
+    """Return about when V passes V_th: by the cubic that has the potentials and slopes of both ends."""
+    first, last = slope(V, I, neuron), slope(V_end, I_end, neuron)
+    rise, share = V_end - V, (V_th - V) / (V_end - V)
+    left = 1 - share
+    cubic = share * share * (3 - 2 * share) + share * left * (left / first - share / last) * (rise / length)
+    is_smooth = (first > 0) & (last > 0) & (cubic >= 0) & (cubic <= 1)
+    return (cubic if is_smooth else share) * length
+
+
+@njit(**INLINED, error_model="numpy", fastmath=CONTRACT)
+def next_place(
+    x: float, f: float, df: float, ddf: float, low: float, high: float, neuron: Neuron
+) -> tuple[float, float, float, bool]:
+    """Return the next place of a search in a bracket, the new bracket, and whether the place is the root.
+
+    By Halley's method, without branches, from `f` and its derivatives at x.
+    """
+    low, high = low if f > 0 else x, x if f > 0 else high
+    below = 2 * df * df - f * ddf
+    by = -2 * f * df / below
+    is_inside = (df > 0) & (below > 0) & (x + by >= low) & (x + by <= high)
+    # The error of this step is its cube. Where rounding takes it out of the bracket, the root is its end.
+    is_close = (abs(by) <= neuron.close * neuron.dt) & (abs(by * ddf) <= neuron.close * df)
+    is_narrow = high - low <= 1e-13 * neuron.dt
+    return x + by if is_inside else 0.5 * (low + high), low, high, is_close if is_inside else is_narrow
+
+
 @njit(_nrt=False, error_model="numpy")
 def first_crossing(
     V: float, I: float, V_end: float, I_end: float, length: float, V_th: float, neuron: Neuron
@@ -117,18 +148,11 @@ def first_crossing(
         # A rise that ends before `length` is concave, and stays below its first tangent.
         if first <= 0 or V + first * length <= V_th or last >= 0:
             return -1.0, 0.0
-        end, _ = _root(V, I, length, length, math.inf, neuron)
-        V_end, last = moved(V, I, end, neuron)[0], 0.0
+        end, I_end = _root(V, I, length, length, math.inf, neuron)
+        V_end = moved(V, I, end, neuron)[0]
         if V_end <= V_th:
             return -1.0, 0.0
-    rise, share = V_end - V, (V_th - V) / (V_end - V)
-    guess = share
-    if first > 0 and last > 0:
-        # The cubic that has the times and slopes of both ends.
-        left = 1 - share
-        guess = share * share * (3 - 2 * share) + share * left * (left / first - share / last) * (rise / end)
-        guess = guess if 0 <= guess <= 1 else share
-    return _root(V, I, guess * end, end, V_th, neuron)
+    return _root(V, I, first_guess(V, I, V_end, I_end, end, V_th, neuron), end, V_th, neuron)
 
 
 @njit(_nrt=False, error_model="numpy")
@@ -137,8 +161,8 @@ def _root(V: float, I: float, begin: float, end: float, level: float, neuron: Ne
 
     Halley's method from `begin`, in a bracket.
     """
-    low, high, x, near = 0.0, end, begin, neuron.close * neuron.dt
-    for _ in range(_TURNS):
+    low, high, x = 0.0, end, begin
+    for _ in range(TURNS):
         V_x, I_x = moved(V, I, x, neuron)
         of_I = I_x * neuron.rate_syn
         rate = slope(V_x, I_x, neuron)
@@ -147,16 +171,7 @@ def _root(V: float, I: float, begin: float, end: float, level: float, neuron: Ne
             f, df, ddf = -rate, -bend, (bend - of_I * neuron.rate_syn) * neuron.rate_m
         else:
             f, df, ddf = V_x - level, rate, bend
-        if f > 0:
-            high = x
-        else:
-            low = x
-        below = 2 * df * df - f * ddf
-        to = x - 2 * f * df / below if df > 0 and below > 0 else -1.0
-        is_close = abs(to - x) <= near and abs((to - x) * ddf) <= neuron.close * df
-        if not low <= to <= high:
-            # The root itself is the end of the bracket where rounding takes it beyond.
-            to, is_close = 0.5 * (low + high), high - low <= 1e-13 * neuron.dt
+        to, low, high, is_close = next_place(x, f, df, ddf, low, high, neuron)
         if is_close:
             y = (to - x) * neuron.rate_syn
             return to, I_x * (1 - y * (1 - y * (0.5 - y / 6)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from event_ops.eventprop.adjoint import Gradients, event_backwards, latest, make_differentiate
 from event_ops.eventprop.arrivals import Chains, Sample
-from event_ops.eventprop.dynamics import Neuron, moved
+from event_ops.eventprop.dynamics import Neuron, factors, moved
 from event_ops.eventprop.entries import (
     Entries,
     Kept,
@@ -131,7 +131,8 @@ def back(
         for i in range(count):
             table.following[places[i]], table.head[j] = table.head[j], places[i]
         event_backwards(
-            record, p, left, is_release, cotangents, sample, neuron, lambda_V, lambda_I, gradients
+            record, p, factors(left, neuron), is_release, cotangents, sample, neuron, lambda_V, lambda_I,
+            gradients,
         )  # fmt: skip
         p -= not is_release
         left, is_release = latest(record, p, k, neuron, gradients)

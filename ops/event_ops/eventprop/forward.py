@@ -31,7 +31,8 @@ class Step(NamedTuple):
 class Near(NamedTuple):
     """Hold the neurons that may spike in a step, as they are at an arrival, V at the next one, and V_th.
 
-    `held_until`: as of `Held`.
+    `held_until`: as of `Held`; `first_V`, `first_I`: V and I when the step began; `state`: whether a neuron
+    has spiked in it, as `walk` of rows says.
 
     In double precision, whatever the arrays hold: times of spikes are roots.
     """
@@ -43,6 +44,9 @@ class Near(NamedTuple):
     V_th: Any
     held_until: Any
     over: Any
+    first_V: Any
+    first_I: Any
+    state: Any
 
 
 class Held(NamedTuple):
@@ -212,8 +216,8 @@ def sort_spikes(record: Record, begin: int, end: int) -> None:
 @njit
 def new_near(neurons: int) -> Near:
     """Return room for as many neurons, and the id behind them that `near_threshold` writes."""
-    x = np.empty((6, neurons))
-    return Near(np.empty(neurons + 1, np.int32), x[0], x[1], x[2], x[3], x[4], x[5])
+    x, state = np.empty((8, neurons)), np.empty(neurons, np.int8)
+    return Near(np.empty(neurons + 1, np.int32), x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], state)
 
 
 def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:

@@ -2,14 +2,28 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from event_ops.eventprop.adjoint import Gradients, event_backwards, latest, make_differentiate
 from event_ops.eventprop.arrivals import Chains, Sample
-from event_ops.eventprop.dynamics import Neuron
+from event_ops.eventprop.crossings import ROOM, Crossings, current, new_crossings, note, search
+from event_ops.eventprop.dynamics import Neuron, factors, factors_of
 from event_ops.eventprop.forward import Held, Near, Record, Step, make_simulate, spike_exactly
 from event_ops.eventprop.row_derivatives import instant_backwards
 from event_ops.eventprop.row_sums import Sums, deliver, new_sums
 from event_ops.eventprop.rows import Arrivals, Rows, collect, new_arrivals
 from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
+
+# Whether a neuron has spiked in a step, in a search that is to come, or goes through the step alone.
+_NONE, _ONCE, _ALONE = range(3)
+
+
+class Kept(NamedTuple):
+    """Hold the arrivals of a step and their sums, and crossings that are searched for."""
+
+    arrivals: Arrivals
+    sums: Sums
+    crossings: Crossings
 
 
 @njit(_nrt=False, fastmath=CONTRACT)
@@ -39,12 +53,79 @@ def add_row(near: Near, size: int, row: Any) -> None:
 
 
 @njit(_nrt=False)
+def walk_alone(
+    near: Near, c: int, kept: Kept, count: int, rows: Rows, sample: Sample, held: Held, begin: float,
+    neuron: Neuron, record: Record, spikes: int,
+) -> int:  # fmt: skip
+    """Move one listed neuron through a step from its beginning; return the number of spikes so far."""
+    arrivals, before, j = kept.arrivals, 0.0, near.ids[c]
+    near.V[c], near.I[c], near.V_th[c] = near.first_V[c], near.first_I[c], sample.levels[0, j]
+    for q in range(count + 1):
+        end, left_I = arrivals.times[q], arrivals.gaps[1, q] * near.I[c]
+        near.V_end[c] = near.V[c] * arrivals.gaps[0, q] + arrivals.gaps[2, q] * near.I[c]
+        spikes = spike_exactly(
+            near, c, left_I, begin + before, end - before, sample, held, neuron, record, spikes
+        )  # fmt: skip
+        before = end
+        if q < count:
+            near.V[c], near.I[c] = near.V_end[c], left_I
+            for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
+                near.I[c] += rows.weights[arrivals.rows[r], j]
+    return spikes
+
+
+@njit(_nrt=False)
+def is_once(near: Near, c: int, I_end: float, share: float, raised: float) -> bool:
+    """Return whether V surely passes V_th before the next instant, and stays below a `raised` one."""
+    V, V_end = near.V[c], near.V_end[c]
+    rise = near.I[c] - V
+    peak = min(V + rise * share - raised, min(rise, V_end - I_end))
+    return V_end > near.V_th[c] and max(V_end - raised, peak) <= 0
+
+
+@njit(_nrt=False)
+def record_crossings(
+    near: Near, found: int, kept: Kept, count: int, rows: Rows, sample: Sample, held: Held, begin: float,
+    neuron: Neuron, record: Record, spikes: int,
+) -> int:  # fmt: skip
+    """Search for the crossings that were put down; return the number of spikes so far."""
+    crossings = kept.crossings
+    search(crossings, found, neuron)
+    for k in range(found):
+        c = crossings.places[k]
+        j = near.ids[c]
+        if spikes > record.times.size:
+            break
+        if near.state[c] == _ALONE:
+            spikes = walk_alone(
+                near, c, kept, count, rows, sample, held, begin, neuron, record, spikes
+            )  # fmt: skip
+            continue
+        if spikes < record.times.size:
+            record.times[spikes], record.ids[spikes] = begin + crossings.begins[k], j
+            record.currents[spikes] = record.releases[spikes] = current(crossings, k)
+        held.spikes[j] = spikes
+        spikes += 1
+        # Since then V is lower by what is left of the jump.
+        near.V_end[c] -= (sample.levels[0, j] - sample.levels[1, j]) * crossings.factors[0, k]
+    return spikes
+
+
+@njit(_nrt=False)
 def walk(
     near: Near, size: int, arrived: Any, rows: Rows, sample: Sample, held: Held, begin: float,
     neuron: Neuron, record: Record, spikes: int,
 ) -> int:  # fmt: skip
-    """Move listed neurons through a step, from instant to instant; return the number of spikes so far."""
-    ((arrivals, sums), count), before = arrived, 0.0
+    """Move listed neurons through a step, from instant to instant; return the number of spikes so far.
+
+    Neurons that spike go on as if they did not, with a V_th that is higher by all that is left of the jump
+    at the end of the step: below it they do not spike again, and all times are searched for at once. One
+    that is not below goes through the step alone.
+    """
+    (kept, count), before, found = arrived, 0.0, 0
+    arrivals, sums = kept.arrivals, kept.sums
+    for c in range(size):
+        near.first_V[c], near.first_I[c], near.state[c] = near.V[c], near.I[c], _NONE
     for q in range(count + 1):
         end, of_V, of_I, gain = (
             arrivals.times[q],
@@ -52,13 +133,33 @@ def walk(
             arrivals.gaps[1, q],
             arrivals.gaps[2, q],
         )
-        if move_all(near, size, of_V, of_I, gain, (end - before) * neuron.rate_m):
+        share = (end - before) * neuron.rate_m
+        if move_all(near, size, of_V, of_I, gain, share):
             for c in range(size):
                 if near.over[c] > 0:
-                    left_I = of_I * near.I[c]
-                    spikes = spike_exactly(
-                        near, c, left_I, begin + before, end - before, sample, held, neuron, record, spikes
-                    )  # fmt: skip
+                    left_I, j = of_I * near.I[c], near.ids[c]
+                    jump = float(sample.levels[0, j]) - float(sample.levels[1, j])
+                    raised = near.V_th[c] + jump * arrivals.since[0, count]
+                    if near.state[c] == _ONCE:
+                        near.state[c], near.V_th[c] = _ALONE, np.inf
+                    elif (
+                        near.state[c] == _NONE
+                        and neuron.t_ref == 0
+                        and found < ROOM
+                        and is_once(near, c, left_I, share, raised)
+                    ):
+                        note(
+                            kept.crossings, found, c, before, near.V[c], near.I[c], near.V_end[c], left_I,
+                            end - before, near.V_th[c], neuron,
+                        )  # fmt: skip
+                        near.state[c], near.V_th[c] = _ONCE, raised
+                        found += 1
+                    else:
+                        near.state[c] = _ALONE
+                        spikes = spike_exactly(
+                            near, c, left_I, begin + before, end - before, sample, held, neuron, record,
+                            spikes,
+                        )  # fmt: skip
         before = end
         if q < count:
             for c in range(size):
@@ -68,20 +169,17 @@ def walk(
             else:
                 for r in range(arrivals.starts[q], arrivals.starts[q + 1]):
                     add_row(near, size, rows.weights[arrivals.rows[r]])
+    if found:
+        spikes = record_crossings(
+            near, found, kept, count, rows, sample, held, begin, neuron, record, spikes
+        )  # fmt: skip
     return spikes
-
-
-class Kept(NamedTuple):
-    """Hold the arrivals of a step and their sums."""
-
-    arrivals: Arrivals
-    sums: Sums
 
 
 @njit
 def begin(rows: Rows, spikes: int) -> Kept:
     """Return room for the arrivals of a step."""
-    return Kept(new_arrivals(spikes, rows.weights), new_sums(spikes, rows.weights))
+    return Kept(new_arrivals(spikes, rows.weights), new_sums(spikes, rows.weights), new_crossings())
 
 
 @njit
@@ -94,19 +192,32 @@ def arrive(
     return kept, instants
 
 
+class Back(NamedTuple):
+    """Hold the arrivals of a step, and what is left of it after each of its spikes: the time, and factors."""
+
+    arrivals: Arrivals
+    left: Any
+    factors: Any
+
+
 @njit
-def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) -> Arrivals:
-    """Return room for the arrivals of a step."""
-    return new_arrivals(chains.following.size, rows.weights)
+def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) -> Back:
+    """Return room for the arrivals and spikes of a step."""
+    spikes = sample.out_times.size
+    return Back(new_arrivals(chains.following.size, rows.weights), np.empty(spikes), np.empty((3, spikes)))
 
 
 @njit(_nrt=False)
 def back(
-    rows: Rows, arrivals: Arrivals, chains: Chains, sample: Sample, k: int, record: Record, cotangents: Any,
+    rows: Rows, kept: Back, chains: Chains, sample: Sample, k: int, record: Record, cotangents: Any,
     lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
 ) -> None:  # fmt: skip
     """Go back through instants and spikes of step k by time."""
+    arrivals, begin, count = kept.arrivals, record.ends[k], record.ends[k + 1] - record.ends[k]
     q, p = collect(chains, sample, k, rows.first, neuron, arrivals) - 1, record.ends[k + 1] - 1
+    for i in range(count):
+        kept.left[i] = min(max((k + 1) * neuron.dt - float(record.times[begin + i]), 0.0), neuron.dt)
+    factors_of(kept.left[:count], neuron, kept.factors)
     while True:
         left, is_release = latest(record, p, k, neuron, gradients)
         if q >= 0 and arrivals.times[q] >= neuron.dt - left:
@@ -117,8 +228,13 @@ def back(
         elif left > neuron.dt:
             break
         else:
+            i = p - begin
+            if is_release:
+                of = factors(left, neuron)
+            else:
+                of = kept.factors[0, i], kept.factors[1, i], kept.factors[2, i]
             event_backwards(
-                record, p, left, is_release, cotangents, sample, neuron, lambda_V, lambda_I, gradients
+                record, p, of, is_release, cotangents, sample, neuron, lambda_V, lambda_I, gradients
             )  # fmt: skip
             p -= not is_release
 
