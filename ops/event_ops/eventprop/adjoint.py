@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
 from event_ops.eventprop.dynamics import Neuron, factors, slope
 from event_ops.eventprop.forward import Record
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 
 
 class Gradients(NamedTuple):
@@ -32,7 +32,7 @@ class Gradients(NamedTuple):
     released: Any
 
 
-@njit(_nrt=False, error_model="numpy")
+@njit(**INLINED, error_model="numpy")
 def event_backwards(
     record: Record, p: int, left: tuple[float, float, float], is_release: bool, cotangents: Any,
     sample: Sample, neuron: Neuron, lambda_V: Any, lambda_I: Any, gradients: Gradients,
@@ -60,7 +60,7 @@ def event_backwards(
         lambda_I[j] -= gain * (V / of_V) / of_I
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def latest(record: Record, p: int, k: int, neuron: Neuron, gradients: Gradients) -> tuple[float, bool]:
     """Return how much is left of step k after its latest event, more than dt if there is none.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 
 
 class Sample(NamedTuple):
@@ -47,7 +47,7 @@ def source(sample: Sample, spike: int) -> tuple[Any, float]:
     return np.int64(sample.input_rows) + sample.out_ids[place], float(sample.out_times[place])
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def enlist(chains: Chains, sample: Sample, spike: int, delays: Any, earliest: int, dt: float) -> None:
     """Put a spike into the list of the step of its first arrival, which is not before `earliest`.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from event_ops.eventprop.dynamics import TURNS, Neuron, factors_of, first_guess, next_place
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
 
 ROOM: Final = 64  # of a search
 # Rows of one array, whose distances a compiler knows, so that it sees that they do not overlap.
@@ -32,7 +32,7 @@ def new_crossings() -> Crossings:
     return Crossings(np.empty(ROOM, np.int32), np.empty(ROOM), np.empty(8 * ROOM), np.empty((3, ROOM)))
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def note(
     crossings: Crossings, count: int, place: int, begin: float, V: float, I: float, V_end: float,
     I_end: float, length: float, V_th: float, neuron: Neuron,
@@ -44,7 +44,7 @@ def note(
     x[_X + c], x[_IS_OPEN + c] = first_guess(V, I, V_end, I_end, length, V_th, neuron), 1.0
 
 
-@njit(_nrt=False, fastmath=CONTRACT, error_model="numpy")
+@njit(**INLINED, fastmath=CONTRACT, error_model="numpy")
 def _turn(x: Any, count: Any, found: Any, neuron: Neuron) -> float:
     """Take a step of each search; return how many go on."""
     going = 0.0

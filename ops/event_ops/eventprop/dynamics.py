@@ -74,7 +74,7 @@ def factors(x: float, neuron: Neuron) -> tuple[float, float, float]:
     return of_V, of_V * ratio, of_V * grown * (x * neuron.rate_m)
 
 
-@njit(_nrt=False, fastmath=CONTRACT)
+@njit(**INLINED, fastmath=CONTRACT)
 def factors_of(x: Any, neuron: Neuron, found: Any) -> None:
     """Fill in the `factors` of many times, four or eight at once."""
     of_V, of_I, gain, scale = found[0], found[1], found[2], neuron.scale

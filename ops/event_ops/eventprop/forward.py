@@ -8,7 +8,7 @@ import numpy as np
 
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
 from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.simd import (
     add_product,
     load,
@@ -73,7 +73,7 @@ class Record(NamedTuple):
 def _make_advance(width: int) -> Any:
     """Return the function that steps neurons from `begin` to `end`, `width` of them at once, as `advance`."""
 
-    @njit(_nrt=False)
+    @njit(**INLINED)
     def part(
         V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any,
         begin: int, end: int,
@@ -117,7 +117,7 @@ def advance(
     _advance_by_1(V, I, step, V_th, neuron, excess, next_V, next_I, whole, V.size)
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, held: Held, near: Near) -> int:
     """List the neurons that may spike, with their states at the beginning of the step; return how many."""
     count, words = 0, excess.size - excess.size % 64
@@ -195,7 +195,7 @@ def hold(
     return oldest
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def sort_spikes(record: Record, begin: int, end: int) -> None:
     """Sort the spikes of a step by time."""
     for k in range(begin + 1, end):

@@ -40,7 +40,7 @@ def _make(width: int) -> Any:
 _arrival, _arrival_by_4, _arrival_by_1 = map(_make, WIDTHS)
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def instant_backwards(
     weights: Any, arrivals: Arrivals, inputs: int, q: int, lambda_V: Any, lambda_I: Any, neuron: Neuron,
     gradients: Gradients,

@@ -26,7 +26,7 @@ class Kept(NamedTuple):
     crossings: Crossings
 
 
-@njit(_nrt=False, fastmath=CONTRACT)
+@njit(**INLINED, fastmath=CONTRACT)
 def move_all(near: Near, size: int, of_V: float, of_I: float, gain: float, share: float) -> int:
     """Move V of neurons to the next instant; return how many may spike or are held, where `over` > 0.
 
@@ -74,7 +74,7 @@ def walk_alone(
     return spikes
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def is_once(near: Near, c: int, I_end: float, share: float, raised: float) -> bool:
     """Return whether V surely passes V_th before the next instant, and stays below a `raised` one."""
     V, V_end = near.V[c], near.V_end[c]

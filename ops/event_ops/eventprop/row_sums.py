@@ -52,7 +52,7 @@ def _added(sums: Any, values: Any, shares: Any, r: int) -> Any:
 def _make(width: int) -> tuple[Any, Any]:
     """Return the functions that add up four rows, and those of an instant, in `width` columns at once."""
 
-    @njit(_nrt=False)
+    @njit(**INLINED)
     def four(
         weights: Any, rows: Any, shares: Any, r: int, ahead: int, begin: int, end: int, step: Step
     ) -> None:
@@ -71,7 +71,7 @@ def _make(width: int) -> tuple[Any, Any]:
             store(step.to_I, j, sums[1])
             store(step.fall, j, sums[2])
 
-    @njit(_nrt=False)
+    @njit(**INLINED)
     def instant(weights: Any, rows: Any, shares: Any, begin: int, end: int, total: Any, step: Step) -> None:
         """Add up rows of one instant, whose `shares` are the same; their sum goes into `total`, too."""
         size, one = np.int64(weights.shape[1]), weights.dtype.type(1)
@@ -99,7 +99,7 @@ def _make(width: int) -> tuple[Any, Any]:
 (_four, _instant), (_four_by_4, _instant_by_4), (_four_by_1, _instant_by_1) = map(_make, WIDTHS)
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, sums: Sums, step: Step) -> None:
     """Add up the arrivals of a step: each is a row of weights times three numbers."""
     rows, shares, count, place = sums.single, arrivals.shares, 0, 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from event_ops.eventprop.arrivals import Chains, Sample, source
 from event_ops.eventprop.dynamics import Neuron, factors_of
-from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.kernels.numba_cpu.jit import INLINED, njit
 
 
 class Rows(NamedTuple):
@@ -52,7 +52,7 @@ def new_arrivals(spikes: int, weights: Any) -> Arrivals:
     return Arrivals(ids[0], ids[1], times[0], ids[2], times[1], x[0], x[1], x[2], shares)
 
 
-@njit(_nrt=False)
+@njit(**INLINED)
 def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> int:
     """Fill in the arrivals of a step, sorted by time, and return how many instants they have."""
     count, begin, dt = 0, step * neuron.dt, neuron.dt
@@ -80,7 +80,7 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
     return instants
 
 
-@njit(_nrt=False, error_model="numpy")
+@njit(**INLINED, error_model="numpy")
 def _fill_factors(found: Arrivals, count: int, neuron: Neuron) -> None:
     """Fill in the factors of all instants, from factors since the beginning of the step."""
     times, since, left, gaps = found.times, found.since, found.left, found.gaps
