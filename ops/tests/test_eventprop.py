@@ -154,6 +154,39 @@ def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
             np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=tolerance)
 
 
+def test_many_neurons_that_spike_in_one_step_are_those_with_delays_of_weights():
+    """They are more than one search has room for, some spike twice, and many rows arrive at one instant."""
+    rng, neurons, dt = np.random.default_rng(0), 64 + 16 + 4 + 1, 4.0  # as many columns as are taken at once
+    with jax.enable_x64(True):
+        when, who = jnp.repeat(jnp.linspace(1, 3, 9), 4), jnp.arange(36) % 12
+        rows = rng.normal(0.75, 0.5, (12, neurons)), rng.normal(0, 0.05, (neurons, neurons))
+        weights, recurrent = map(jnp.asarray, rows)
+        delay, between = jnp.zeros(12), jnp.asarray(rng.uniform(dt, 6, neurons))
+        by_time = jnp.asarray(rng.normal(size=400))
+
+        def loss(weights, recurrent, delay, between, of_weights):
+            options = {"dt": dt, "steps": 3, "V_reset": -1.0, "capacity": 400}
+            if of_weights:
+                delay = jnp.broadcast_to(delay[:, None], weights.shape)
+                between = jnp.broadcast_to(between[:, None], recurrent.shape)
+            spikes = run(when, who, weights, recurrent, delay, between, **options)
+            return (jnp.where(jnp.isfinite(spikes.times), spikes.times, 0) * by_time).sum(), spikes
+
+        given = weights, recurrent, delay, between
+        results = [jax.grad(loss, argnums=range(4), has_aux=True)(*given, each) for each in (False, True)]
+        (gradients, spikes), (wanted, expected) = results
+        count = int(expected.num_spikes)
+        np.testing.assert_array_equal(spikes.ids, expected.ids)
+        np.testing.assert_allclose(spikes.times[:count], expected.times[:count], rtol=1e-11)
+        of_steps = [np.bincount(spikes.ids[:count][spikes.times[:count] // dt == k]) for k in range(2)]
+        assert (of_steps[0] == 1).sum() > 64
+        assert (of_steps[1] > 1).any()
+        for gradient, expected in zip(gradients, wanted, strict=True):
+            np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-8)
+        alone = jax.grad(loss, has_aux=True)(*given, False)[0]
+        np.testing.assert_allclose(alone, gradients[0], rtol=1e-12, atol=1e-12)
+
+
 def test_a_batch_is_one_call_and_has_the_derivatives_of_its_samples():
     with jax.enable_x64(True):
         loss, (when, *given) = losses(2)
