@@ -71,6 +71,21 @@ def test_inputs_are_added_when_they_are_given_for(network, backend):
     np.testing.assert_array_equal(recording.states["target"]["V_m"], np.repeat(moved, 2, axis=1))
 
 
+@pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
+def test_a_network_of_no_spikes_and_no_synapses_is_one(backend):
+    none, nothing = CSR.from_dense(np.zeros((3, 3), "f")), np.zeros(0, int)
+    projections = [
+        Projection(none, "jump", delay=nothing),
+        Projection(none, "jump", slots=1),
+        Projection(none, "jump", delay=2),
+    ]
+    network = silent(*projections, inputs=[SpikeInput("jump", [], [])], states={"V_m": []})
+    end, recording = network.run(network.state(START), 3, backend=backend)
+    assert int(recording.num_spikes) == 0 and recording.states["V_m"].shape == (3, 0)
+    alone = silent()
+    assert_same(end.neurons, alone.run(alone.state(START), 3, backend=backend)[0].neurons)
+
+
 def test_a_chunk_is_given_its_part(network):
     whole, _ = network.run(first_state(network), STEPS, inputs=GIVEN)
     state = first_state(network)

@@ -222,6 +222,8 @@ class SpikeInput:
 
     def add(self, sums: jax.Array, place: int, step: jax.Array, given: Given) -> jax.Array:
         """Return the sums with the input of a step added."""
+        if not self.ids.size:
+            return sums  # of no spikes there is none to look up, even in a loop of no turns
         low, high = jnp.searchsorted(self.times, jnp.stack([step, step + 1]))
         neurons = jnp.where(self.ids < 0, sums.size, self.ids)  # a place below 0 counts from the end
 

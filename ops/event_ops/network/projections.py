@@ -146,7 +146,7 @@ def _learning(A: Any, plasticity: Any, delay: Any) -> CSR:
 
 
 def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
-    """Return the matrix with a row for each neuron and delay, its delays, and the least of them."""
+    """Return the matrix with a row for each neuron and delay, its delays, and the least of an entry."""
     if delays.dtype.kind not in "iu":
         raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
     if delays.shape and isinstance(A, jax.Array):
@@ -167,7 +167,7 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     row = sources * slots + delays
     order = np.argsort(row, kind="stable")
     ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)
-    shape, least = (rows * slots, columns), int(delays.min(initial=slots - 1))
+    shape, least = (rows * slots, columns), int(delays.min(initial=slots))  # of no entries, none arrives
     if isinstance(A, CompactCSR):
         scale = jnp.repeat(A.scale, slots) if A.scale.ndim else A.scale
         return CompactCSR(A.entries[order], ends, scale, A.error, shape=shape), _ages(slots), least
@@ -198,7 +198,7 @@ def _slots_of(A: Any, slots: int) -> tuple[tuple[int, ...], int]:
     if not is_known(A.indptr):
         return _ages(slots), 0
     counts = np.diff(np.asarray(A.indptr)).reshape(-1, slots).any(axis=0)
-    return _ages(slots), int(np.argmax(counts)) if counts.any() else slots - 1
+    return _ages(slots), int(np.argmax(counts)) if counts.any() else slots
 
 
 def _ages(slots: int) -> tuple[int, ...]:
