@@ -43,6 +43,12 @@ def test_what_has_no_native_run_says_why_and_is_a_scan(model, reason):
 SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
 
 
+def one_state(model, first=0.0, **record):
+    """Run a model of one state."""
+    network = Network(Population(3, model), record=Record(**record))
+    return network.run(network.state({"x": first}), 3, backend="reference")
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -156,6 +162,41 @@ SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
             lambda: Record(states={"V_m": [0.5]}),
             TypeError,
             r"float64\(1,\) as ids; expected a list of integers",
+        ),
+        (
+            lambda: Record(states={"V_m": [2**32]}),
+            ValueError,
+            r"ids from 4294967296 to 4294967296; expected them in \[0, 2\*\*31\)",
+        ),
+        (
+            lambda: Projection(SQUARE, "jump", delay=2**31),
+            ValueError,
+            "delay is or contains 2147483648; expected >= 0, in steps, and below",
+        ),
+        (
+            lambda: one_state(lambda x: (x, x > 2), jnp.zeros(3, np.int32), states={"spikes": [0]}),
+            TypeError,
+            "the states x of the neurons are integers, .*; expected one of float32 or float64",
+        ),
+        (
+            lambda: one_state(lambda x: (x, x[:2] > 2)),
+            ValueError,
+            r"returns spikes of shape \(2,\) and dtype bool; expected \(3,\), one for each neuron",
+        ),
+        (
+            lambda: one_state(lambda x: (x.astype(jnp.float16), x > 2)),
+            ValueError,
+            r"returns x of shape \(3,\) and dtype float16; expected \(3,\), .* float32",
+        ),
+        (
+            lambda: silent().run(silent().state(START)._replace(step=jnp.int32(-1)), 6),
+            ValueError,
+            "step is -1; expected >= 0",
+        ),
+        (
+            lambda: silent().run(silent().state(START)._replace(step=jnp.zeros(2, np.int32)), 6),
+            ValueError,
+            r"step has shape \(2,\); expected \(\): one number; a batch of states goes through jax.vmap",
         ),
         (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
         (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),

@@ -100,9 +100,14 @@ def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> N
             raise ValueError(f"Record has states of {name!r}, which is no population")
         for key, ids in chosen.items():
             _check_ids(key, ids, neurons[name], layout.populations[name].size)
-    check_dtype("step", state.step, ("int32",))
-    check_dtype("seed", state.seed, ("uint32",))
-    if is_known(state.step) and not np.ndim(state.step) and int(state.step) > _LAST - steps:
+    for name, x, dtype in (("step", state.step, "int32"), ("seed", state.seed, "uint32")):
+        check_dtype(name, x, (dtype,))
+        check_shape(name, x, (), why="one number; a batch of states goes through jax.vmap")
+    if is_known(state.step) and int(state.step) < 0:
+        raise ValueError(
+            f"step is {int(state.step)}; expected >= 0, as steps are counted from the first state"
+        )
+    if is_known(state.step) and int(state.step) > _LAST - steps:
         raise ValueError(f"step is {int(state.step)}, and int32 counts to {_LAST}; begin anew with step 0")
 
 

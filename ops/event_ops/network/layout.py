@@ -73,7 +73,13 @@ class Layout:
 
 def float_of(states: Mapping[str, jax.Array]) -> Any:
     """Return the dtype of the states that are floats, which variables have, too."""
-    return next(x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating))
+    found = [x.dtype for x in states.values() if jnp.issubdtype(x.dtype, jnp.floating)]
+    if not found:
+        raise TypeError(
+            f"the states {', '.join(states)} of the neurons are integers, and variables and counts of spikes "
+            "have the dtype of a state; expected one of float32 or float64"
+        )
+    return found[0]
 
 
 def empty_receptors(layout: Layout, name: str, states: Mapping[str, jax.Array]) -> dict[str, jax.Array]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import as_array
@@ -86,6 +87,13 @@ class Population:
                 f"the model {name_of(self.model)} returns {len(new)} state(s) and the spikes; the state of "
                 f"its neurons has {', '.join(ordered)}; expected one for each"
             )
+        for name, x in zip((*ordered, "spikes"), (*new, spikes), strict=True):
+            dtype = states[name].dtype if name in states else jnp.result_type(x)
+            if jnp.shape(x) != (self.size,) or jnp.result_type(x) != dtype:
+                raise ValueError(
+                    f"the model {name_of(self.model)} returns {name} of shape {jnp.shape(x)} and dtype "
+                    f"{jnp.result_type(x)}; expected ({self.size},), one for each neuron, and {dtype}"
+                )
         return dict(zip(ordered, new, strict=True)), spikes
 
 
@@ -118,7 +126,7 @@ class Record:
 
     Raises:
         TypeError: spikes or every is no integer, or ids are no list of integers.
-        ValueError: spikes < 0 or every < 1.
+        ValueError: spikes < 0 or every < 1, or an id that int32 does not hold, or below 0.
     """
 
     spikes: int
@@ -141,4 +149,6 @@ def _ids(given: Any) -> np.ndarray:
     ids = np.asarray(given)
     if ids.ndim != 1 or (ids.dtype.kind not in "iu" and ids.size):
         raise TypeError(f"states has {ids.dtype}{ids.shape} as ids; expected a list of integers, known now")
+    if ids.size and (ids.min() < 0 or ids.max() > np.iinfo(np.int32).max):
+        raise ValueError(f"states has ids from {ids.min()} to {ids.max()}; expected them in [0, 2**31)")
     return ids.astype(np.int32)

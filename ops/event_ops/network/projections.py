@@ -155,8 +155,9 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
         )
     if delays.shape and delays.shape != (A.nse,):
         raise ValueError(f"delay has shape {delays.shape}; expected () or ({A.nse},), one for each entry")
-    if delays.size and delays.min() < 0:
-        raise ValueError(f"delay is or contains {delays.min()}; expected >= 0, in steps")
+    if delays.size and (delays.min() < 0 or delays.max() >= np.iinfo(np.int32).max):
+        wrong = delays.min() if delays.min() < 0 else delays.max()
+        raise ValueError(f"delay is or contains {wrong}; expected >= 0, in steps, and below 2**31 - 1")
     if not delays.ndim:
         return A, (int(delays),), int(delays)
     (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
