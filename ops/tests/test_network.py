@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from small_networks import DELAYS, LIF, START, E, I, assert_same, delta, in_two_parts, matrix, silent
 
-from event_ops import CSR, lif_expsyn_step, lif_step, poisson_input
-from event_ops.network import Network, PoissonInput, Population, Projection, Record, parrot
+from event_ops import CSR, lif_expsyn_step, lif_step, neuron_step, poisson_input
+from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, parrot
 
 
 def two_populations(**record):
@@ -232,3 +232,27 @@ def test_a_number_of_numpy_keeps_its_dtype():
 def test_numbers_that_are_equal_are_compiled_apart():
     trees = [jax.tree.structure(Population(1, lif_step, x=x)) for x in (0.0, -0.0, 0, False)]
     assert all(a != b for k, a in enumerate(trees) for b in trees[:k])
+
+
+@pytest.mark.parametrize("kind", ["closure", "dictionary", "rule"])
+def test_a_function_that_changed_is_run_as_it_is_now(kind):
+    factor, settings = 0.5, {"factor": 0.5}
+
+    def change():
+        nonlocal factor
+        factor = settings["factor"] = 0.25
+
+    by_closure, by_dictionary = lambda x: x * factor, lambda x: x * settings["factor"]
+    model = by_dictionary if kind == "dictionary" else by_closure
+    if kind == "rule":
+        neuron = neuron_step(lambda x, *, jump: x + jump, threshold=lambda x: x - 0.5)
+        learning = Plasticity(on_pre=lambda w: by_closure(w))
+        projections = [Projection(CSR.from_dense(np.ones((1, 1), "f")), "jump", delay=1, plasticity=learning)]
+    else:
+        neuron, projections = neuron_step(lambda x: model(x), threshold=lambda x: x - 9), []
+    network = Network(Population(1, neuron), projections)
+    run = lambda: network.run(network.state({"x": 1.0}), 2, backend="reference")[0].neurons["x"]  # noqa: E731
+    expected = (1.5, 1.25) if kind == "rule" else (0.25, 0.0625)
+    assert run() == expected[0]
+    change()
+    assert run() == expected[1]

@@ -12,6 +12,7 @@ import numpy as np
 from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
+from event_ops.network.functions import Functions
 from event_ops.network.gradient.call import Run
 from event_ops.network.gradient.choice import ON_GPU, has_surrogates, lacks_gradient, runs_natively
 from event_ops.network.gradient.primitive import differentiable_run
@@ -170,17 +171,19 @@ class Network:
         """
         count = check_steps(operator.index(steps), self.record)
         check_state(state, self.layout, self.record, count)
-        is_smooth = has_surrogates(self, state)
+        functions = Functions.of(self, state)
+        is_smooth = has_surrogates(self, state, functions)
         if backend in _BACKENDS and (reason := self._reason(state, backend, is_smooth)):
             raise ValueError(f"the network has no native call, since {reason}; leave backend out for a scan")
         values = check_inputs(self.inputs, inputs or {}, self.layout, state, count)
         leaves, tree = jax.tree.flatten((self, state, values))
         outs = self._outs(state, count)
         if is_smooth and runs_natively(self, state, backend):
-            found = differentiable_run(Run.of(self, state, values, count, outs), leaves)
+            found = differentiable_run(Run.of(self, state, values, count, outs, functions), leaves)
         else:
             how = "reference" if is_smooth else backend
-            found = kernel(*leaves, outs=outs, backend=how, tree=tree, steps=count)
+            static = {"tree": tree, "steps": count, "functions": functions}
+            found = kernel(*leaves, outs=outs, backend=how, **static)
         neurons, history, synapses, recorded = found
         step = state.step + np.int32(count)
         return State(neurons, history, step, state.seed, synapses), Recording(*recorded)
@@ -196,7 +199,7 @@ class Network:
         if name not in _NATIVE:
             return f"a scan of operators, since there is no native run on {name}"
         backend, said, package = _NATIVE[name]
-        is_smooth = has_surrogates(self, state)
+        is_smooth = has_surrogates(self, state, Functions.of(self, state))
         if backend in backends:
             reason = self._reason(state, backend, is_smooth)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from event_ops.network.functions import Functions
 from event_ops.network.states import State
 
 
@@ -22,6 +23,7 @@ class Run:
         outs: shapes and dtypes of the results, flat.
         out_tree: their structure.
         residuals: those of what the gradient reads: the spikes of all steps, and states between segments.
+        functions: those that the network calls, as they are now.
     """
 
     tree: Any
@@ -29,9 +31,12 @@ class Run:
     outs: tuple[jax.ShapeDtypeStruct, ...]
     out_tree: Any
     residuals: tuple[jax.ShapeDtypeStruct, ...]
+    functions: Functions
 
     @classmethod
-    def of(cls, network: Any, state: State, values: Any, steps: int, outs: Any) -> "Run":
+    def of(
+        cls, network: Any, state: State, values: Any, steps: int, outs: Any, functions: Functions
+    ) -> "Run":
         """Return the static part of a run of this network from a state."""
         flat, out_tree = jax.tree.flatten(outs)
         layout = network.layout
@@ -47,7 +52,7 @@ class Run:
             for x in (neurons[name][key] for key in population.names if key in neurons[name])
         ]
         tree = jax.tree.structure((network, state, values))
-        return cls(tree, steps, tuple(flat), out_tree, (*bits, *kept))
+        return cls(tree, steps, tuple(flat), out_tree, (*bits, *kept), functions)
 
     def restored(self, leaves: Any) -> tuple[Any, Any, Any]:
         """Return network, state and values of these leaves."""

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.network import reference
+from event_ops.network.functions import Functions
 from event_ops.network.gradient.primitive import forward_kernel
 from event_ops.network.plan import NoNativeRunError, Plan, plan_of
 from event_ops.network.states import State
@@ -17,16 +18,16 @@ ON_GPU: Final = "spikes are numbers, as with a surrogate, which the kernel of a 
 _KEPT: Final = 1024  # networks
 
 
-def has_surrogates(network: Any, state: State) -> bool:
+def has_surrogates(network: Any, state: State, functions: Functions) -> bool:
     """Return whether the spikes of a population are numbers, through which derivatives pass."""
     leaves, tree = jax.tree.flatten((network, state))
     return _has_surrogates(
-        tree, tuple(jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)) for x in leaves)
+        tree, functions, tuple(jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)) for x in leaves)
     )
 
 
 @lru_cache(_KEPT)
-def _has_surrogates(tree: Any, leaves: tuple[jax.ShapeDtypeStruct, ...]) -> bool:
+def _has_surrogates(tree: Any, _: Functions, leaves: tuple[jax.ShapeDtypeStruct, ...]) -> bool:
     found: dict[str, Any] = {}
 
     def note(*leaves: jax.Array) -> None:
