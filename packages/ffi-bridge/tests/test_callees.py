@@ -126,6 +126,30 @@ def test_between_two_kernels_python_called_with_other_types(monkeypatch):
     assert result(of_a_callee) == 11
 
 
+def test_a_callee_has_code_for_python_when_python_calls_it():
+    @numba.njit
+    def inverse(v):
+        if v == 0:
+            raise ValueError("no inverse", v)
+        return 1 / v
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = 2 * inverse(x[i])
+
+    def has_wrapper():
+        return ["cpython" in text for text in inverse.inspect_llvm().values()]
+
+    assert result(kernel) == 2
+    assert has_wrapper() == [False]
+    assert inverse(v=np.float32(4)) == 0.25
+    assert has_wrapper() == [True]
+    with pytest.raises(ValueError, match="no inverse"):
+        inverse(np.float32(0))
+    assert result(kernel) == 2
+
+
 def test_what_did_not_change_is_compiled_once():
     @numba.njit
     def callee(v):

@@ -27,6 +27,7 @@ from ffi_bridge.numba_cpu.internals import (
 )
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.parallel_region import start_threads
+from ffi_bridge.numba_cpu.parts import as_parts
 from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, without_stores
 
 
@@ -45,31 +46,29 @@ def compile_handler(
     `arguments`: Numba's types of all parameters, of which constants are not in the layout.
     `keep`: store it in the kernel cache, if other processes can use it. The caller holds Numba's lock.
     """
-    slot, handler, warning = ExceptionSlot(f"{name}.exceptions"), name, None
+    slot, warning = ExceptionSlot(f"{name}.exceptions"), None
 
-    def emitted(layout: Layout) -> tuple[CompileResult, Exception | None, Threading | None, int]:
-        with compiled_now(dispatcher):
+    def emitted(layout: Layout) -> tuple[CompileResult, Exception | None, Threading | None]:
+        with compiled_now(dispatcher), as_parts():
             compiled, refusal = _compile(dispatcher, arguments, layout, noalias, slot)
         threading = _threading(compiled, slot, num_threads)
-        # Has Numba keep the object file, which is run and stored below.
-        compiled.library.enable_object_caching()
-        address = emit_handler(compiled, handler, layout, threading)
-        return compiled, refusal, threading, address
+        emit_handler(compiled, name, layout, threading)
+        return compiled, refusal, threading
 
-    compiled, refusal, threading, address = emitted(layout)
+    compiled, refusal, threading = emitted(layout)
     if lost := _check_stores(compiled, arguments, layout, refusal):
         warning = error_messages.copied_inputs(layout.kernel, lost)
-        handler = f"{name}.copying"  # the code of the other one stays in Numba's engine
-        compiled, _, threading, address = emitted(replace(layout, copied=tuple(lost)))
-    # For Numba's own engine, whose code runs if the object file cannot be loaded.
-    compiled.library.codegen.set_env(compiled.fndesc.env_name, compiled.environment)
-    entry = object_code.pack(compiled, handler, threading, warning)
+        compiled, _, threading = emitted(replace(layout, copied=tuple(lost)))
+    entry = object_code.pack(compiled, name, threading, warning)
     if keep and object_code.is_portable(compiled, entry):
         object_code.keep(name, entry)
     # Run the object file, as a later process will: Numba's own engine may link functions of earlier modules,
     # which round differently, or enter Numba's thread pool.
-    address, owner = object_code.unpack(entry) or (address, slot)
-    return address, (compiled, owner)
+    loaded = object_code.unpack(entry)
+    # An engine knows the addresses of functions that call themselves, which an object file does not.
+    address, owner = loaded or (compiled.library.get_pointer_to_function(name), (compiled, slot))
+    # The function keeps what machine code has by its address, such as arrays.
+    return address, (owner, dispatcher.py_func)
 
 
 def _compile(

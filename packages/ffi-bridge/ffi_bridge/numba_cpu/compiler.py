@@ -42,6 +42,7 @@ from ffi_bridge.numba_cpu.internals import (
     register_pass,
 )
 from ffi_bridge.numba_cpu.layout import Constant
+from ffi_bridge.numba_cpu.parts import codegen_of_parts
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -164,6 +165,9 @@ class NativeContext(CPUContext):
     @property
     def call_conv(self) -> CPUCallConv:
         return _Recording(self)
+
+    def codegen(self) -> Any:
+        return codegen_of_parts()
 
     def get_python_api(self, builder: Any) -> PythonAPI:
         return _WithoutGIL(self, builder)

@@ -75,8 +75,8 @@ class _Argument:
         return array_value(builder, context, self.kind, data, self.buffer.dims[outer:], strides)
 
 
-def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> int:
-    """Add the handler `name` to the kernel's library, finish it, and return its address."""
+def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: Threading | None) -> None:
+    """Add the handler `name` to the kernel's library, and finish it."""
     library, context = compiled.library, compiled.target_context
     module = library.create_ir_module(name)
     frame = begin_handler(module, name)
@@ -120,8 +120,6 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     # Into the kernel's own library, where LLVM may inline the kernel.
     library.add_ir_module(module)
     library.finalize()
-    address: int = library.get_pointer_to_function(name)
-    return address
 
 
 def _checked_arguments(frame: Frame, kinds: Sequence[types.Type], layout: Layout) -> list[_Argument]:

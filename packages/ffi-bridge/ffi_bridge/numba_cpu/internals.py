@@ -25,6 +25,7 @@ with private_api("numba", numba.__version__, TESTED):
     from numba import config as _config
     from numba.core import ir as numba_ir
     from numba.core.callconv import CPUCallConv
+    from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, RuntimeLinker
     from numba.core.compiler import CompileResult, Flags, compile_extra, run_frontend
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -49,6 +50,11 @@ with private_api("numba", numba.__version__, TESTED):
     # `compiler` overrides these.
     look_up(_FunctionCompiler, "_compile_core", "_customize_flags")
     look_up(CPUContext, "call_conv", "get_python_api")
+    # `parts` overrides these.
+    look_up(CPUContext, "codegen", "create_cpython_wrapper", "get_executable")
+    look_up(Dispatcher, "add_overload")
+    look_up(JITCodeLibrary, "_finalize_specific", "get_pointer_to_function")
+    look_up(JITCPUCodegen, "_add_module")
     look_up(CPUCallConv, "raise_error")
     look_up(DUFunc, "nin", "types")
     look_up(UFuncDispatcher, "compile")
@@ -64,6 +70,8 @@ __all__ = [
     "Flags",
     "FunctionPass",
     "IRProcessing",
+    "JITCPUCodegen",
+    "JITCodeLibrary",
     "NumbaError",
     "PythonAPI",
     "Signature",
@@ -108,6 +116,8 @@ READING_FUNCTIONS: Final = {
 ENVIRONMENT: Final = "_ZN08NumbaEnv"
 # How the name of a variable begins that holds an address of this process; its digits follow.
 ADDRESS: Final = "numba.dynamic.globals."
+# How the name of a variable begins that will hold the address of a function that calls itself.
+UNRESOLVED: Final = RuntimeLinker.PREFIX
 # The fields of an array, in order; meminfo and parent are NULL where Numba does not own the memory.
 ARRAY_FIELDS: Final = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
 
@@ -184,9 +194,9 @@ def linked_functions(compiled: CompileResult) -> list[Any]:
 
 
 def object_of(compiled: CompileResult) -> bytes:
-    """Return the object file of a finished library, which `enable_object_caching` told to keep it."""
+    """Return the object file of a finished library."""
     library: Any = compiled.library
-    return library._get_compiled_object()
+    return library.codegen._tm.emit_object(library._final_module)
 
 
 def address_in(variable: str) -> int:

@@ -1,0 +1,134 @@
+"""Compile the functions that a kernel calls as parts of it, without machine code of their own.
+
+Numba compiles a function that another one calls for callers in Python, too: it emits a wrapper for them, into
+which the function is inlined and optimised once more, and makes machine code of both. A kernel is linked with
+LLVM's form of the function and needs none of that. Where Python calls the function, it is compiled anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from ffi_bridge.native.private_api import replaced
+from ffi_bridge.numba_cpu.internals import (
+    ENVIRONMENT,
+    UNRESOLVED,
+    CompileResult,
+    CPUContext,
+    Dispatcher,
+    JITCodeLibrary,
+    JITCPUCodegen,
+    global_compiler_lock,
+    lookup_environment,
+    target_context,
+)
+
+
+class _Part:
+    """A function to Numba, under which it finds the code to link; for Python it is compiled when called."""
+
+    def __init__(self) -> None:
+        self._of: Any = None  # the dispatcher, which owns it
+
+    def belongs_to(self, dispatcher: Any) -> None:
+        self._of = weakref.ref(dispatcher)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        dispatcher = self._of()
+        with global_compiler_lock:
+            for types in [types for types, x in dispatcher.overloads.items() if x.entry_point is self]:
+                del dispatcher.overloads[types]
+                target_context().remove_user_function(self)
+        return dispatcher(*args, **kwargs)
+
+
+class _Library(JITCodeLibrary):
+    """A module of LLVM that becomes machine code when somebody asks for an address in it."""
+
+    _is_added = False
+
+    def _finalize_specific(self) -> None:
+        module, codegen = self._final_module, self._codegen
+        codegen.libraries.update({x.name: self for x in module.functions if not x.is_declaration})
+        # A function that calls itself does so at an address, which a variable gets here, now or when the
+        # function is there.
+        names = [x.name for x in module.global_variables if x.name.startswith(UNRESOLVED)]
+        called = {x.removeprefix(UNRESOLVED) for x in names} | codegen.missing
+        codegen.missing = {x for x in called if x not in codegen.libraries}
+        known = [codegen.libraries[x] for x in called - codegen.missing]
+        if names or known:
+            for library in (self, *known):
+                library._add()
+                codegen._rtlinker.scan_defined_symbols(library._final_module)
+            codegen._scan_and_fix_unresolved_refs(module)
+            for library in (self, *known):
+                library._provide_environments()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a function; 0 where the library has none of this name."""
+        self._ensure_finalized()
+        self._add()
+        address: int = super().get_pointer_to_function(name)
+        self._provide_environments()
+        return address
+
+    def _add(self) -> None:
+        if not self._is_added:
+            self._is_added = True
+            self._codegen._engine.add_module(self._final_module)
+
+    def _provide_environments(self) -> None:
+        """Give the machine code the environments that it looks at before it raises."""
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith(ENVIRONMENT) and not variable.is_declaration:
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    self._codegen.set_env(variable.name, environment)
+
+
+class _Codegen(JITCPUCodegen):
+    """Numba's compiler for kernels; `missing`: functions that are called before a library defines them."""
+
+    _library_class = _Library
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.libraries = weakref.WeakValueDictionary[str, _Library]()
+        self.missing = set[str]()
+
+    def _add_module(self, module: Any) -> None:
+        """Leave a finished module out of the engine, which never lets go of one."""
+
+
+@functools.cache
+def codegen_of_parts() -> Any:
+    """Return the compiler of kernels and of what they call; Numba's own holds what Python calls."""
+    return _Codegen("ffi_bridge.exec")
+
+
+@contextmanager
+def as_parts() -> Generator[None]:
+    """Compile all functions as parts of kernels within the block; the caller holds the compiler's lock."""
+
+    def codegen(_: CPUContext) -> Any:
+        return codegen_of_parts()
+
+    def without_wrapper(*_: Any, **__: Any) -> None:
+        pass
+
+    def part(_: CPUContext, library: Any, *__: Any) -> _Part:
+        library._ensure_finalized()
+        return _Part()
+
+    def add_overload(dispatcher: Any, compiled: CompileResult) -> None:
+        # Not into the table of what Python may call.
+        dispatcher.overloads[tuple(compiled.signature.args)] = compiled
+        compiled.entry_point.belongs_to(dispatcher)
+
+    context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
+    with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
+        yield
