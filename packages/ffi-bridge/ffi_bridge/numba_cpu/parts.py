@@ -22,6 +22,7 @@ from ffi_bridge.numba_cpu.internals import (
     Dispatcher,
     JITCodeLibrary,
     JITCPUCodegen,
+    config,
     global_compiler_lock,
     lookup_environment,
     target_context,
@@ -47,25 +48,41 @@ class _Part:
 
 
 class _Library(JITCodeLibrary):
-    """A module of LLVM that becomes machine code when somebody asks for an address in it."""
+    """A module of LLVM: optimised when another is linked with it, machine code for who asks for an address.
 
-    _is_added = False
+    A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
+    only one of the two is ever linked.
+    """
+
+    _is_added = _is_begun = False
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._settings = {x: getattr(config, x) for x in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
+
+    def finalize(self) -> None:
+        self._is_begun = True
+        with replaced(config, **self._settings):  # whoever comes to need it first
+            super().finalize()
 
     def _finalize_specific(self) -> None:
+        self._finalized = True  # from here on another library can be linked with it
         module, codegen = self._final_module, self._codegen
-        codegen.libraries.update({x.name: self for x in module.functions if not x.is_declaration})
-        # A function that calls itself does so at an address, which a variable gets here, now or when the
-        # function is there.
+        # A function that calls itself may do so at an address, which a variable gets when both are there.
         names = [x.name for x in module.global_variables if x.name.startswith(UNRESOLVED)]
-        called = {x.removeprefix(UNRESOLVED) for x in names} | codegen.missing
-        codegen.missing = {x for x in called if x not in codegen.libraries}
-        known = [codegen.libraries[x] for x in called - codegen.missing]
-        if names or known:
-            for library in (self, *known):
+        codegen.missing |= {x.removeprefix(UNRESOLVED) for x in names}
+        for library in [codegen.libraries[x] for x in codegen.missing if x in codegen.libraries]:
+            if not library._is_begun:
+                library.finalize()
+        there = {x: codegen.libraries[x] for x in codegen.missing if x in codegen.libraries}
+        there = {x: library for x, library in there.items() if library._finalized}
+        codegen.missing -= there.keys()
+        if names or there:
+            for library in (self, *there.values()):
                 library._add()
                 codegen._rtlinker.scan_defined_symbols(library._final_module)
             codegen._scan_and_fix_unresolved_refs(module)
-            for library in (self, *known):
+            for library in (self, *there.values()):
                 library._provide_environments()
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -120,8 +137,8 @@ def as_parts() -> Generator[None]:
     def without_wrapper(*_: Any, **__: Any) -> None:
         pass
 
-    def part(_: CPUContext, library: Any, *__: Any) -> _Part:
-        library._ensure_finalized()
+    def part(_: CPUContext, library: Any, described: Any, __: object) -> _Part:
+        codegen_of_parts().libraries[described.llvm_func_name] = library
         return _Part()
 
     def add_overload(dispatcher: Any, compiled: CompileResult) -> None:
