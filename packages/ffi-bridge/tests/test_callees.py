@@ -49,6 +49,20 @@ def countdown(x, n):
 
 
 @numba.njit
+def left(x, n):
+    if n > 0:
+        x[0] += GAIN
+        right(x, n - 1)
+
+
+@numba.njit
+def right(x, n):
+    if n > 0:
+        x[0] += GAIN
+        left(x, n - 1)
+
+
+@numba.njit
 def of_a_callee(x, y):
     for i in range(x.size):
         y[i] = amplified(x[i])
@@ -72,6 +86,12 @@ def of_recursion(x, y):
     countdown(y, 3)
 
 
+@numba.njit
+def of_two_that_call_each_other(x, y):
+    y[:] = 0
+    left(y, 3)
+
+
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", "off")
@@ -89,6 +109,7 @@ def result(kernel):
         (of_a_declared_callee, (2, 50, 3)),
         (of_an_overload, (2, -50, 3)),
         (of_recursion, (6, 150, 9)),
+        (of_two_that_call_each_other, (6, 150, 9)),
     ],
 )
 def test_a_changed_global_of_a_callee(kernel, expected, monkeypatch):
