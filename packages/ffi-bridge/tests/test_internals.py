@@ -3,6 +3,7 @@
 import importlib.util
 import types
 import warnings
+from unittest import mock
 
 import numba
 import numpy as np
@@ -14,8 +15,7 @@ from numba.extending import intrinsic, overload
 
 from ffi_bridge.errors import UntestedVersionWarning
 from ffi_bridge.identity import internals as contents
-from ffi_bridge.numba_cpu import internals, parallel_region
-from ffi_bridge.numba_cpu.compile import compile_handler
+from ffi_bridge.numba_cpu import compile, internals, parallel_region
 from ffi_bridge.numba_cpu.layout import Layout
 
 NUMBA = ("numba", "numba", "ffi_bridge.numba_cpu.internals")
@@ -86,8 +86,9 @@ def compiled(function, *, name: str, **options) -> internals.CompileResult:
     """A kernel of an input x and an output out, with its handler."""
     layout = Layout(name, ("x", "out"), 1, ((), ()), (1,))
     arrays = [ARRAY.copy(readonly=True), ARRAY]
-    with internals.global_compiler_lock:
-        _, (found, _) = compile_handler(
+    emit = mock.patch.object(compile, "emit_handler", wraps=compile.emit_handler)
+    with internals.global_compiler_lock, emit as emitted:
+        compile.compile_handler(
             numba.njit(**options)(function),
             arrays,
             layout,
@@ -96,6 +97,7 @@ def compiled(function, *, name: str, **options) -> internals.CompileResult:
             num_threads=None,
             keep=False,
         )
+    found: internals.CompileResult = emitted.call_args.args[0]
     return found
 
 

@@ -80,8 +80,10 @@ class _Library(JITCodeLibrary):
         if names or there:
             for library in (self, *there.values()):
                 library._add()
+                codegen._rtlinker.scan_unresolved_symbols(library._final_module, codegen._engine)
                 codegen._rtlinker.scan_defined_symbols(library._final_module)
-            codegen._scan_and_fix_unresolved_refs(module)
+            # Not before all variables are there: it makes machine code, which refers to them.
+            codegen._rtlinker.resolve(codegen._engine)
             for library in (self, *there.values()):
                 library._provide_environments()
 
