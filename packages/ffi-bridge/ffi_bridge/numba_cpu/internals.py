@@ -55,6 +55,7 @@ with private_api("numba", numba.__version__, TESTED):
     look_up(Dispatcher, "add_overload")
     look_up(JITCodeLibrary, "_finalize_specific", "get_pointer_to_function")
     look_up(JITCPUCodegen, "_add_module")
+    look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
     look_up(CPUCallConv, "raise_error")
     look_up(DUFunc, "nin", "types")
     look_up(UFuncDispatcher, "compile")

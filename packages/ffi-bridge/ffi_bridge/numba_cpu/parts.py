@@ -58,6 +58,7 @@ class _Library(JITCodeLibrary):
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
+        self._ours = codegen
         self._settings = {x: getattr(config, x) for x in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
 
     def finalize(self) -> None:
@@ -67,7 +68,7 @@ class _Library(JITCodeLibrary):
 
     def _finalize_specific(self) -> None:
         self._finalized = True  # from here on another library can be linked with it
-        module, codegen = self._final_module, self._codegen
+        module, codegen = self._final_module, self._ours
         # A function that calls itself may do so at an address, which a variable gets when both are there.
         names = [x.name for x in module.global_variables if x.name.startswith(UNRESOLVED)]
         codegen.missing |= {x.removeprefix(UNRESOLVED) for x in names}
@@ -98,7 +99,7 @@ class _Library(JITCodeLibrary):
     def _add(self) -> None:
         if not self._is_added:
             self._is_added = True
-            self._codegen._engine.add_module(self._final_module)
+            self._ours._engine.add_module(self._final_module)
 
     def _provide_environments(self) -> None:
         """Give the machine code the environments that it looks at before it raises."""
@@ -106,7 +107,7 @@ class _Library(JITCodeLibrary):
             if variable.name.startswith(ENVIRONMENT) and not variable.is_declaration:
                 environment = lookup_environment(variable.name)
                 if environment is not None:
-                    self._codegen.set_env(variable.name, environment)
+                    self._ours.set_env(variable.name, environment)
 
 
 class _Codegen(JITCPUCodegen):
