@@ -92,6 +92,7 @@ NETWORKS: Final = {
     "microcircuit": "microcircuit",
     "microcircuit_full": "microcircuit",
     "microcircuit_full_fast": "microcircuit",
+    "microcircuit_full_one_call": "microcircuit, one call",
 }
 
 

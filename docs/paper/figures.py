@@ -26,7 +26,7 @@ NETWORKS = (
     ("hpc_benchmark", "STDP, 11,250 neurons", "@Morrison2007"),
     ("hpc_benchmark_2_cores", "STDP, 11,250 neurons", "@Morrison2007"),
     ("microcircuit", "cortical microcircuit", "@Potjans2014"),
-    ("microcircuit_full", "whole cortical microcircuit", "@Potjans2014"),
+    ("microcircuit_full_one_call", "whole cortical microcircuit", "@Potjans2014"),
 )
 
 
