@@ -155,7 +155,7 @@ def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
 
 
 def test_many_neurons_that_spike_in_one_step_are_those_with_delays_of_weights():
-    """They are more than one search has room for, some spike twice, and many rows arrive at one instant."""
+    """85 neurons are more than one search has room for; some spike twice; many rows arrive at one instant."""
     rng, neurons, dt = np.random.default_rng(0), 64 + 16 + 4 + 1, 4.0  # as many columns as are taken at once
     with jax.enable_x64(True):
         when, who = jnp.repeat(jnp.linspace(1, 3, 9), 4), jnp.arange(36) % 12

@@ -37,7 +37,7 @@ def note(
     crossings: Crossings, count: int, place: int, begin: float, V: float, I: float, V_end: float,
     I_end: float, length: float, V_th: float, neuron: Neuron,
 ) -> None:  # fmt: skip
-    """Put down an interval behind `count` others."""
+    """Put down an interval at place `count`."""
     x, c = crossings.values, np.uintp(count)
     crossings.places[count], crossings.begins[count] = place, begin
     x[_V + c], x[_I + c], x[_V_TH + c], x[_LOW + c], x[_HIGH + c] = V, I, V_th, 0.0, length

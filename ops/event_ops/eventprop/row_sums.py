@@ -1,4 +1,4 @@
-"""What the arrivals of a step add to the states of all neurons at its end: sums of dense rows, in SIMD.
+"""Sums of dense rows, in SIMD: they take the arrivals of a step to the states of all neurons at its end.
 
 Columns are taken sixteen at once, those that are left four at once, and the last ones one by one.
 """
