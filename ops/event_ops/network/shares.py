@@ -14,7 +14,7 @@ from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import operations_of
 from event_ops.sparse.compact import CompactCSR
 
-# Of fewer operations, some 5 us, two threads of one core, which compute 1.2 times as much as one, make a step
+# Of fewer operations, some 6 us, two threads of one core, which compute 1.2 times as much as one, make a step
 # longer: a tenth of the microcircuit 1.2 times. A neuron's Poisson number takes as long as so many
 # operations; 8 synapses, few of which get a spike in a step, as long as one: both measured there.
 OPERATIONS_A_SHARE: Final = 1 << 20
