@@ -87,12 +87,14 @@ class Population:
                 f"the model {name_of(self.model)} returns {len(new)} state(s) and the spikes; the state of "
                 f"its neurons has {', '.join(ordered)}; expected one for each"
             )
+        # A block of the neurons, as a device has it, may be stepped, too.
+        shape = next((states[name].shape for name in ordered), (self.size,))
         for name, x in zip((*ordered, "spikes"), (*new, spikes), strict=True):
             dtype = states[name].dtype if name in states else jnp.result_type(x)
-            if jnp.shape(x) != (self.size,) or jnp.result_type(x) != dtype:
+            if jnp.shape(x) != shape or jnp.result_type(x) != dtype:
                 raise ValueError(
                     f"the model {name_of(self.model)} returns {name} of shape {jnp.shape(x)} and dtype "
-                    f"{jnp.result_type(x)}; expected ({self.size},), one for each neuron, and {dtype}"
+                    f"{jnp.result_type(x)}; expected {shape}, one for each neuron, and {dtype}"
                 )
         return dict(zip(ordered, new, strict=True)), spikes
 
