@@ -9,6 +9,7 @@ import os
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,7 +52,8 @@ def fill(app: Any, env: Any, docnames: Iterable[str]) -> None:
         if is_myst_markdown_notebook(path.read_text(encoding="utf-8"))
     }
     done = executed(pages, app.config.nb_execution_timeout)
-    for page, notebook, raised in status_iterator(done, "executing pages... ", "purple", len(pages), 0, str):
+    shown = status_iterator(done, "executing pages... ", "purple", len(pages), 0, attrgetter("page"))
+    for page, notebook, raised in shown:
         bundle = CacheBundleIn(notebook, str(pages[page]), data={})
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
         if raised:
