@@ -81,7 +81,7 @@ def dots(
         parts.append(_text(one + 8, 11, "start", f"{ends[1]} →"))
     for place, (name, marks) in enumerate(rows.items()):
         y = TOP + row * (place + 0.75 if above else place + 0.5)
-        heads = marks is None  # a row without marks is none
+        heads = marks is None  # an empty row is no heading
         where = (4, y + 4 if heads else y - 10, "start") if heads or above else (left, y + 4, "end")
         parts.append(_text(*where, name, "head" if heads else "name"))
         for series, ratios in (marks or {}).items():

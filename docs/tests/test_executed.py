@@ -1,4 +1,4 @@
-"""Pages are executed before Sphinx reads them: several at a time, those that take times alone."""
+"""Pages are executed before Sphinx reads them: several at a time, or alone where a page takes times."""
 
 from types import SimpleNamespace
 

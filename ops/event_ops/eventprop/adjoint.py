@@ -37,7 +37,7 @@ def event_backwards(
     record: Record, p: int, left: tuple[float, float, float], is_release: bool, cotangents: Any,
     sample: Sample, neuron: Neuron, lambda_V: Any, lambda_I: Any, gradients: Gradients,
 ) -> None:  # fmt: skip
-    """Go back over spike p, or over the next release; `left`: the factors of what is left of its step.
+    """Go back over spike p, or over the next release; `left`: factors from there to the end of its step.
 
     Derivatives in V and I are kept as if nothing happened between their time and the end of the step: then
     those of all neurons at an arrival are the same combination. That in V is 0 while V is held.

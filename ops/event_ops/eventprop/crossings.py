@@ -1,4 +1,4 @@
-"""When many neurons pass V_th, at once: a search in SIMD, for those that surely do between two instants."""
+"""A search in SIMD for the times at which many neurons pass V_th, each once between two instants."""
 
 # V and I are potential and current, and no constants:
 # pyright: reportConstantRedefinition=false
@@ -68,7 +68,7 @@ def _turn(x: Any, count: Any, found: Any, neuron: Neuron) -> float:
 
 @njit(_nrt=False)
 def search(crossings: Crossings, count: int, neuron: Neuron) -> None:
-    """Find all crossings; then `begins` has when in the step they are, `factors` those of what is left."""
+    """Find all crossings: fill in `begins`, their times in the step, and `factors`, from them to its end."""
     x, size, begins = crossings.values, np.uintp(count), crossings.begins
     places = x[_X : _X + size]
     for _ in range(TURNS):

@@ -127,12 +127,8 @@ def walk(
     for c in range(size):
         near.first_V[c], near.first_I[c], near.state[c] = near.V[c], near.I[c], _NONE
     for q in range(count + 1):
-        end, of_V, of_I, gain = (
-            arrivals.times[q],
-            arrivals.gaps[0, q],
-            arrivals.gaps[1, q],
-            arrivals.gaps[2, q],
-        )
+        end = arrivals.times[q]
+        of_V, of_I, gain = arrivals.gaps[0, q], arrivals.gaps[1, q], arrivals.gaps[2, q]
         share = (end - before) * neuron.rate_m
         if move_all(near, size, of_V, of_I, gain, share):
             for c in range(size):
@@ -193,7 +189,7 @@ def arrive(
 
 
 class Back(NamedTuple):
-    """Hold the arrivals of a step, and what is left of it after each of its spikes: the time, and factors."""
+    """Hold the arrivals of a step, and the time and the factors from each spike to the end of the step."""
 
     arrivals: Arrivals
     left: Any

@@ -32,7 +32,7 @@ class Sums(NamedTuple):
 
 @njit
 def new_sums(spikes: int, weights: Any) -> Sums:
-    """Return room for the sums of a step in which so many spikes arrive."""
+    """Return room for the sums of a step in which at most `spikes` spikes arrive."""
     # Rows are visited in fours, the last of which are filled up.
     places = np.empty((2, spikes + 3), np.int32)
     return Sums(np.empty((_SUMS, weights.shape[1]), weights.dtype), places[0], places[1])
@@ -50,13 +50,13 @@ def _added(sums: Any, values: Any, shares: Any, r: int) -> Any:
 
 
 def _make(width: int) -> tuple[Any, Any]:
-    """Return the functions that add up four rows, and those of an instant, in `width` columns at once."""
+    """Return the functions that add up four rows, and all rows of an instant, in `width` columns at once."""
 
     @njit(**INLINED)
     def four(
         weights: Any, rows: Any, shares: Any, r: int, ahead: int, begin: int, end: int, step: Step
     ) -> None:
-        """Add up four rows from r on, so that sums are read and written once; ask for those from `ahead`."""
+        """Add up four rows from r on, reading and writing sums once; prefetch four rows from `ahead` on."""
         size = np.int64(weights.shape[1])
         a, b, c, d = rows[r] * size, rows[r + 1] * size, rows[r + 2] * size, rows[r + 3] * size
         for j in range(begin, end, width):
