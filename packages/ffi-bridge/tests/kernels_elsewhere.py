@@ -31,9 +31,9 @@ print("compiled", len(compiled), file=sys.stderr)
 """
 
 
-def run(*kernels, batched=""):
+def run(*kernels, batched="", **environment):
     """Return what a process prints, and how often it compiled."""
-    done = child_python.run("-c", PROGRAM, batched, *kernels, new=True)
+    done = child_python.run("-c", PROGRAM, batched, *kernels, new=True, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout, int(done.stderr.split()[-1])
 

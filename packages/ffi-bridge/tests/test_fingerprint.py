@@ -191,6 +191,19 @@ def test_objects_without_contents_are_told_apart_by_identity():
     assert fingerprint(one) != fingerprint(two)
 
 
+class Gain:
+    """Its instances have attributes, one of which may be the instance."""
+
+    def __init__(self, value):
+        self.value, self.itself = value, self
+
+
+def test_instances_of_ones_own_classes_count_by_contents():
+    one, same, other = (fingerprint(Gain(value)) for value in (1.0, 1.0, 2.0))
+    assert one == same != other and one.portable
+    assert not fingerprint(Gain(object())).portable
+
+
 def test_equal_in_every_process():
     program = (
         "import numba, numpy as np, math\nfrom ffi_bridge.identity.fingerprint import fingerprint\n"

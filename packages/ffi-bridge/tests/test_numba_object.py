@@ -1,6 +1,9 @@
 """A second process reads the machine code of a kernel that a first one compiled, and it does the same."""
 
+import os
+
 import numba
+import numpy as np
 import pytest
 from kernels_elsewhere import run
 
@@ -168,6 +171,45 @@ def test_overloads_of_library_functions_by_others_count(monkeypatch):
             return lambda x: 1
 
     before = object_code._overloads_of_others()
-    registry = object_code.builtin_registry
-    monkeypatch.setattr(registry, "functions", [*registry.functions, Template])
+    templates = [*object_code.declared_templates(), Template]
+    monkeypatch.setattr(object_code, "declared_templates", lambda: templates)
     assert len(object_code._overloads_of_others()) == len(before) + 1
+
+
+EXTENSION = """
+import numpy as np
+from numba.extending import overload
+
+class Factor:
+    def __init__(self, value):
+        self.value = value
+
+FACTOR = Factor({factor})
+
+def init():
+    @overload(np.i0)
+    def times(x):
+        factor = FACTOR.value
+        return lambda x: factor * x
+"""
+
+CALLS_AN_EXTENSION = """
+@numba.njit
+def kernel(x, y):
+    for i in range(x.size):
+        y[i] = np.i0(x[i])
+"""
+
+
+def test_kernels_are_kept_beside_an_extension_of_numba(tmp_path):
+    about = tmp_path / "an_extension-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: an-extension\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[numba_extensions]\ninit = an_extension:init\n")
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    for factor, runs in ((2, 2), (3, 1)):
+        (tmp_path / "an_extension.py").write_text(EXTENSION.format(factor=factor))
+        for turn in range(runs):
+            printed, compiled = run(CALLS_AN_EXTENSION, PYTHONPATH=path)
+            assert compiled == (turn == 0)
+            assert f"{np.arange(4.0) * factor}" in printed

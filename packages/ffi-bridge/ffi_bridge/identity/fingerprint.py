@@ -67,6 +67,7 @@ class Walk:
         self.portable = True
         self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
         self._functions: dict[int, int] = {}
+        self._instances: dict[int, int] = {}
         self._modules: set[int] = set()
 
     def tokens(self, value: object) -> Iterator[str | bytes]:
@@ -142,8 +143,21 @@ class Walk:
             yield from self.tokens(definition)
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
+        elif is_of_python(type(value)):
+            yield from self._instance(value)
         else:
             yield from self._c_function(value)
+
+    def _instance(self, value: object) -> Iterator[str | bytes]:
+        """Yield the class of `value`, each class under which it stands, and its attributes."""
+        if id(value) in self._instances:
+            # One that was read already, or that has itself as an attribute, by its number.
+            yield f"instance {self._instances[id(value)]}"
+            return
+        self._instances[id(value)] = len(self._instances)
+        for kind in type(value).__mro__[:-1]:
+            yield from self.tokens(kind)
+        yield from self.tokens(object.__getstate__(value))
 
     def _c_function(self, value: object) -> Iterator[str]:
         """Yield library, symbol and signature of a C function; the identity of one that has no name."""
@@ -232,6 +246,13 @@ def is_library_name(value: object) -> bool:
     root = str(getattr(value, "__module__", None)).partition(".")[0]
     named = isinstance(getattr(value, "__qualname__", None), str)
     return named and root in _LIBRARIES
+
+
+def is_of_python(kind: type) -> bool:
+    """Return whether a class and its bases are written in files of Python: instances have no other state."""
+    modules = (sys.modules.get(base.__module__) for base in kind.__mro__[:-1])
+    paths = [str(getattr(module, "__file__", None)) for module in modules]
+    return bool(paths) and all(path.endswith(".py") for path in paths) and _definition(kind) is not None
 
 
 def _definition(kind: type) -> object | None:

@@ -34,6 +34,7 @@ with private_api("numba", numba.__version__, TESTED):
         Dispatcher,
         _FunctionCompiler,  # pyright: ignore[reportAttributeAccessIssue]
     )
+    from numba.core.entrypoints import init_all
     from numba.core.environment import Environment, lookup_environment
     from numba.core.errors import NumbaError
     from numba.core.pythonapi import PythonAPI
@@ -77,7 +78,6 @@ __all__ = [
     "PythonAPI",
     "Signature",
     "as_dtype",
-    "builtin_registry",
     "compile_extra",
     "global_compiler_lock",
     "lookup_environment",
@@ -234,6 +234,12 @@ def array_value(
 def target_context() -> Any:
     """Return the CPU target; the first time, this names the C functions of Python and Numba to LLVM."""
     return cpu_target.target_context
+
+
+def declared_templates() -> list[Any]:
+    """Return the templates of functions and attributes, also of the extensions that are installed."""
+    init_all()  # Numba does it when it first compiles something, and the first kernel may be found on disk
+    return [*builtin_registry.functions, *builtin_registry.attributes]
 
 
 def runtime_functions() -> Mapping[str, int]:

@@ -32,8 +32,8 @@ from ffi_bridge.numba_cpu.internals import (
     CompileResult,
     Environment,
     address_in,
-    builtin_registry,
     config,
+    declared_templates,
     finished_module,
     lookup_environment,
     object_of,
@@ -190,10 +190,9 @@ def _overloads_of_others() -> list[object]:
 
     The fingerprint of a kernel covers overloads of its own functions.
     """
-    templates = [*builtin_registry.functions, *builtin_registry.attributes]
-    declared = [(template.key, internals.overload_of(template)) for template in templates]
+    declared = [(template.key, internals.overload_of(template)) for template in declared_templates()]
     return [
-        (str(key), function)
+        (key, function)
         for key, function in declared
         # Functions that Numba compiles from text belong to no module.
         if function and (function.__module__ or "numba").partition(".")[0] != "numba"
