@@ -4,8 +4,6 @@ The first argument that is updated and y are the same memory; XLA copies it firs
 Kernels read y: LLVM sees two arrays that overlap, and would not vectorise.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from event_ops.kernels.numba_cpu.deliver import (
 )
 from event_ops.kernels.numba_cpu.events import Recent, ids_of
 from event_ops.kernels.numba_cpu.history import recent_rows
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads, one_and_all
 from event_ops.kernels.numba_cpu.packed_entries import add_rows_of_words, column_bits
 from event_ops.kernels.numba_cpu.ring_buffer import (
     add_delayed_rows,
@@ -31,7 +29,7 @@ from event_ops.kernels.numba_cpu.ring_buffer import (
     slot_bounds,
     slot_now,
 )
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size
 from ffi_bridge import numba_kernel
 
 # Below this many elements their decay takes less time than a parallel launch.
@@ -69,12 +67,11 @@ def deliver_delayed_parallel(
             add_part(data, indices, indptr, delays, spikes, ids, now, low, high, y)
 
 
-@cache
-def make_arrivals(large: bool) -> Any:
-    """Return the kernel that adds rows of a CSR matrix, for one thread or for all."""
+@one_and_all
+def ARRIVALS(large: bool) -> Any:
+    """Return the function that adds rows of a CSR matrix."""
     add = add_rows_parallel if large else add_rows
 
-    @njit(parallel=large)
     def event_arrivals(
         history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any, y: Any
     ) -> None:
@@ -95,11 +92,10 @@ def add_words(
     add_rows_of_words(entries, indptr[part], scale, events, rows, each, sums, column_bits(entries, y.size))
 
 
-@cache
-def make_arrivals_of_words(large: bool) -> Any:
-    """Return the kernel that adds rows of words, for one thread, or for all: each adds up a part."""
+@one_and_all
+def ARRIVALS_OF_WORDS(large: bool) -> Any:
+    """Return the function that adds rows of words, of which each thread adds up a part."""
 
-    @njit(parallel=large)
     def event_arrivals(
         history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, starts: Any, initial: Any, y: Any
     ) -> None:
@@ -117,48 +113,25 @@ def make_arrivals_of_words(large: bool) -> Any:
     return event_arrivals
 
 
-def csr_event_deliver(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays; whatever arrives in one place is added by one thread, in row order."""
-
-    def call(buffer: Any, data: Any, indices: Any, indptr: Any, delays: Any, *rest: Any) -> Any:
-        # With one delay for all everything arrives in one slot, which threads cannot divide.
-        large = reaches(indices.size, MIN_ENTRIES_PARALLEL) and delays.ndim == 1
-        kernel = deliver_delayed_parallel if large else deliver_delayed
-        run = numba_kernel(kernel, outs, input_output_aliases={0: 0})
-        return run(buffer, data, indices, indptr, delays, *rest)
-
-    return call
+def has_many_entries(first: Any, data: Any, indices: Any, *_: Any) -> bool:
+    """Return whether rows of active events may be worth a parallel launch."""
+    return reaches(indices.size, MIN_ENTRIES_PARALLEL)
 
 
-def by_size(make: Callable[[bool], Any], updated: int) -> Callable[..., Any]:
-    """Return the builder of kernels that `make` makes for one thread, or for all where entries are many.
-
-    `updated` is the position of the argument that is the same memory as y.
-    """
-
-    def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
-        def call(first: Any, data: Any, indices: Any, *rest: Any) -> Any:
-            kernel = make(reaches(indices.size, MIN_ENTRIES_PARALLEL))
-            return numba_kernel(kernel, outs, input_output_aliases={updated: 0})(first, data, indices, *rest)
-
-        return call
-
-    return build
-
-
-csr_event_arrivals = by_size(make_arrivals, 5)
-
-
-def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many entries in several parts."""
-
-    def call(history: Any, entries: Any, indptr: Any, *rest: Any) -> Any:
-        # Threads take whole parts: of one part there is nothing to divide.
-        large = indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL)
-        run = numba_kernel(make_arrivals_of_words(large), outs, input_output_aliases={6: 0})
-        return run(history, entries, indptr, *rest)
-
-    return call
+# Whatever arrives in one place is added by one thread, in row order. With one delay for all everything
+# arrives in one slot, which threads cannot divide.
+csr_event_deliver = by_size(
+    (deliver_delayed, deliver_delayed_parallel),
+    lambda *arrays: has_many_entries(*arrays) and arrays[4].ndim == 1,
+    input_output_aliases={0: 0},
+)
+csr_event_arrivals = by_size(ARRIVALS, has_many_entries, input_output_aliases={5: 0})
+# Threads take whole parts: of one part there is nothing to divide.
+compact_event_arrivals = by_size(
+    ARRIVALS_OF_WORDS,
+    lambda history, entries, indptr, *_: indptr.shape[0] > 1 and reaches(entries.size, MIN_ENTRIES_PARALLEL),
+    input_output_aliases={6: 0},
+)
 
 
 # In JAX's own operations XLA sees no order between reading a slot and clearing it, and copies the buffer.
@@ -171,7 +144,7 @@ def read_and_clear(buffer: Any, slot: Any, arrivals: Any, y: Any) -> None:
         now[j] = 0
 
 
-def read_slot(*, outs: Any, **_: Any) -> Callable[..., Any]:
+def read_slot(*, outs: Any, **_: Any) -> Any:
     """Return the function of arrays that calls the kernel."""
     return numba_kernel(read_and_clear, outs, input_output_aliases={0: 1})
 
@@ -191,12 +164,11 @@ def decay_range(decay: Any, y: Any, low: int, high: int) -> None:
                 trace[i] *= factors[i]
 
 
-@cache
-def make_expsyn_step(large: bool) -> Any:
-    """Return the kernel of a pass over g, then of the rows that spiked, for one thread or for all."""
+@one_and_all
+def EXPSYN_STEP(large: bool) -> Any:
+    """Return the function of a pass over g, then of the rows that spiked."""
     add = deliver_parallel if large else deliver
 
-    @njit(parallel=large)
     def step(g: Any, data: Any, indices: Any, indptr: Any, spikes: Any, decay: Any, y: Any) -> None:
         size, parts = y.shape[1], num_threads() if large else 1
         if large and y.size >= MIN_DECAY_PARALLEL:
@@ -209,4 +181,4 @@ def make_expsyn_step(large: bool) -> Any:
     return step
 
 
-expsyn_step = by_size(make_expsyn_step, 0)
+expsyn_step = by_size(EXPSYN_STEP, has_many_entries, input_output_aliases={0: 0})

@@ -12,8 +12,7 @@ from numba import prange
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.access import at, hoist
 from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, first_row, parts_for
-from ffi_bridge import numba_kernel
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size, first_row, parts_for
 
 
 @njit
@@ -91,13 +90,7 @@ def TOCSC(large: bool) -> Any:
     return tocsc
 
 
-def csr_tocsc(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: on one thread, or on all for many entries."""
-
-    def call(indices: Any, indptr: Any) -> Any:
-        return numba_kernel(TOCSC[reaches(indices.size, MIN_PARALLEL)], outs)(indices, indptr)
-
-    return call
+csr_tocsc = by_size(TOCSC, lambda indices, indptr: reaches(indices.size, MIN_PARALLEL))
 
 
 # Below this many elements to clear or add to, one thread is done before all have started.
@@ -134,8 +127,7 @@ def TODENSE(large: bool) -> Any:
 def csr_todense(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many elements."""
 
-    def call(data: Any, indices: Any, indptr: Any) -> Any:
-        large = reaches(outs.size + indices.size, MIN_FILL_PARALLEL)
-        return numba_kernel(TODENSE[large], outs)(data, indices, indptr)
+    def is_large(data: Any, indices: Any, indptr: Any) -> bool:
+        return reaches(outs.size + indices.size, MIN_FILL_PARALLEL)
 
-    return call
+    return by_size(TODENSE, is_large)(outs=outs)

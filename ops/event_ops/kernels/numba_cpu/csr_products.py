@@ -30,7 +30,7 @@ from event_ops.kernels.numba_cpu.jit import one_and_all
 from event_ops.kernels.numba_cpu.matmat import is_large, make_gather, make_scatter, widths_of
 from event_ops.kernels.numba_cpu.packed_events import unpack_into
 from event_ops.kernels.numba_cpu.simd import add_product, add_weighted
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, clear, make_parallel, make_parallel_sums
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size, clear, make_parallel, make_parallel_sums
 from ffi_bridge import numba_kernel
 
 
@@ -53,24 +53,17 @@ GAP_CURRENT = make_parallel(make_row_gather(make_row_sum(operator.mul, above_own
 SDDMM, SCALE_ROWS = make_every_entry(sample_row), make_every_entry(scale_row)
 
 
+def has_many_entries(data: Any, indices: Any, *_: Any) -> bool:
+    """Return whether a pass over all entries is worth a parallel launch."""
+    return reaches(indices.size, MIN_PARALLEL)
+
+
 def csr_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
-
-    def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
-        kernel = MATVEC[transpose][reaches(indices.size, MIN_PARALLEL)]
-        return numba_kernel(kernel, outs)(data, indices, indptr, v)
-
-    return call
+    return by_size(MATVEC[transpose], has_many_entries)(outs=outs)
 
 
-def csr_gap_current(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: a gather in which row i also sees v[i]."""
-
-    def call(data: Any, indices: Any, indptr: Any, v: Any) -> Any:
-        kernel = GAP_CURRENT[reaches(indices.size, MIN_PARALLEL)]
-        return numba_kernel(kernel, outs)(data, indices, indptr, v)
-
-    return call
+csr_gap_current = by_size(GAP_CURRENT, has_many_entries)
 
 
 def csr_matmat(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
@@ -123,14 +116,9 @@ def csr_event_matmat(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., A
     return call
 
 
-def csr_sddmm(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: a pass over the entries, on one thread, or on all for many terms."""
-
-    def call(indices: Any, indptr: Any, X: Any, Y: Any) -> Any:
-        large = is_large(indices.size, X.shape[1] if X.ndim == 2 else 1)
-        return numba_kernel(SDDMM[large], outs)(indices, indptr, X, Y)
-
-    return call
+csr_sddmm = by_size(
+    SDDMM, lambda indices, indptr, X, Y: is_large(indices.size, X.shape[1] if X.ndim == 2 else 1)
+)
 
 
 def csr_scale_rows(*, outs: Any, **_: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """Products of an ELLPACK matrix on the CPU: the loops of CSR, along rows of equal length."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from event_ops.checks.arrays import reaches
@@ -27,23 +27,21 @@ def along_equal_rows(kernel: Any, parallel: bool) -> Any:
     return product
 
 
-def ell_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
+def product(
+    kernels: Any, least_transposed: int, *, outs: Any, transpose: bool, **_: Any
+) -> Callable[..., Any]:
+    """Return the function of arrays for one orientation: on one thread, or on all for many entries.
 
-    def call(data: Any, indices: Any, v: Any) -> Any:
-        large = reaches(indices.size, MIN_PARALLEL)
-        kernel = along_equal_rows(csr_products.MATVEC[transpose][large], large)
-        return numba_kernel(kernel, outs)(data, indices, v)
+    kernels: those of CSR, by orientation. Transposed, only rows of active events are read, mostly few.
+    """
+    least = least_transposed if transpose else MIN_PARALLEL
 
-    return call
-
-
-def ell_event_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
-    """Return the function of arrays: a gather of all rows, or transposed the rows of active events."""
-
-    def call(data: Any, indices: Any, events: Any) -> Any:
-        large = reaches(indices.size, MIN_ENTRIES_PARALLEL if transpose else MIN_PARALLEL)
-        kernel = along_equal_rows(csr_products.EVENT_MATVEC[transpose][large], large)
-        return numba_kernel(kernel, outs)(data, indices, events)
+    def call(data: Any, indices: Any, x: Any) -> Any:
+        large = reaches(indices.size, least)
+        return numba_kernel(along_equal_rows(kernels[transpose][large], large), outs)(data, indices, x)
 
     return call
+
+
+ell_matvec = partial(product, csr_products.MATVEC, MIN_PARALLEL)
+ell_event_matvec = partial(product, csr_products.EVENT_MATVEC, MIN_ENTRIES_PARALLEL)

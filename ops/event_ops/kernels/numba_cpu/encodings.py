@@ -15,6 +15,7 @@ from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.events import active_ids
 from event_ops.kernels.numba_cpu.jit import njit, num_threads, one_and_all
 from event_ops.kernels.numba_cpu.packed_events import pack_into, unpack_into
+from event_ops.kernels.numba_cpu.split import by_size
 from ffi_bridge import numba_kernel
 
 MIN_PARALLEL = 1 << 15  # neurons
@@ -92,10 +93,4 @@ def unpack_events(*, outs: Any, **_: Any) -> Callable[..., Any]:
     return numba_kernel(unpack_into, outs)
 
 
-def spike_compact(*, outs: Any, **_: Any) -> Callable[..., Any]:
-    """Return the function of spikes: on one thread, or on all for many neurons."""
-
-    def call(spikes: Any) -> Any:
-        return numba_kernel(COMPACT[reaches(spikes.size, MIN_PARALLEL)], outs)(spikes)
-
-    return call
+spike_compact = by_size(COMPACT, lambda spikes: reaches(spikes.size, MIN_PARALLEL))

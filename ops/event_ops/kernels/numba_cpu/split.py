@@ -3,6 +3,7 @@
 The kernels themselves ask for the thread count, so that the one that a user sets is in force.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,10 +12,25 @@ from numba import prange
 
 from event_ops.kernels.numba_cpu.combine import add
 from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads, one_and_all, take_chunks_of
+from ffi_bridge import numba_kernel
 
 # Below this many entries a parallel launch (2 us while other threads are awake, 30 to 70 while they sleep)
 # and private sums cost more than the second thread saves.
 MIN_PARALLEL = 1 << 15
+
+
+def by_size(
+    kernels: tuple[Any, Any], is_large: Callable[..., Any], **options: Any
+) -> Callable[..., Callable[..., Any]]:
+    """Return the builder of calls of a kernel: the first, or the second where `is_large(*arrays)`.
+
+    They are those of `one_and_all`: for one thread, and for all. options: those of `numba_kernel`.
+    """
+
+    def build(*, outs: Any, **_: Any) -> Callable[..., Any]:
+        return lambda *arrays: numba_kernel(kernels[is_large(*arrays)], outs, **options)(*arrays)
+
+    return build
 
 
 # How many chunks rows are divided into, for each thread, where a thread can do any of them: one that comes
