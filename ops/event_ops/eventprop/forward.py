@@ -2,7 +2,7 @@
 
 # V and I are potential and current, and no constants:
 # pyright: reportConstantRedefinition=false
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from event_ops.kernels.numba_cpu.simd import (
     load,
     lowest_bit,
     negative_part,
+    over_columns,
     positive,
     store,
     zeros,
@@ -70,13 +71,14 @@ class Record(NamedTuple):
     trace: Any
 
 
-def _make_advance(width: int) -> Any:
+@over_columns
+def _advance(width: int) -> Any:
     """Return the function that steps neurons from `begin` to `end`, `width` of them at once, as `advance`."""
 
     @njit(**INLINED)
     def part(
-        V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any,
-        begin: int, end: int,
+        begin: int, end: int, V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any,
+        next_I: Any,
     ) -> None:  # fmt: skip
         real = V.dtype.type
         all_V, all_I, all_gain = factors(neuron.dt, neuron)
@@ -99,10 +101,6 @@ def _make_advance(width: int) -> Any:
     return part
 
 
-_WIDTH: Final = 16
-_advance, _advance_by_1 = map(_make_advance, (_WIDTH, 1))
-
-
 @njit(_nrt=False)
 def advance(
     V: Any, I: Any, step: Step, V_th: Any, neuron: Neuron, excess: Any, next_V: Any, next_I: Any
@@ -112,9 +110,7 @@ def advance(
     Since V was V_th, its slope was at least that with what is left of I at the end, without excitation that
     arrives; inhibition w that arrives x before the end lowers V by at most x / tau_m * abs(w).
     """
-    whole = V.size - V.size % _WIDTH
-    _advance(V, I, step, V_th, neuron, excess, next_V, next_I, 0, whole)
-    _advance_by_1(V, I, step, V_th, neuron, excess, next_V, next_I, whole, V.size)
+    _advance(V.size, V, I, step, V_th, neuron, excess, next_V, next_I)
 
 
 @njit(**INLINED)

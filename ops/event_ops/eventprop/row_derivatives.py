@@ -8,22 +8,24 @@ import numpy as np
 
 from event_ops.eventprop.adjoint import Gradients
 from event_ops.eventprop.dynamics import Neuron
-from event_ops.eventprop.row_sums import WIDTHS
 from event_ops.eventprop.rows import Arrivals
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.prefetch import prefetch_element
-from event_ops.kernels.numba_cpu.simd import add_product, load, store, sum_of, zeros
+from event_ops.kernels.numba_cpu.simd import add_product, load, over_columns, store, sum_of, zeros
 
 
-def _make(width: int) -> Any:
-    """Return the function that goes back over one arrival, in `width` columns at once."""
+@over_columns
+def _arrival(width: int) -> Any:
+    """Return the function that goes back over one arrival, in `width` columns at once.
+
+    It adds derivatives in a row of weights, and returns its products with lambda_V and lambda_I, if wanted.
+    """
 
     @njit(**INLINED)
     def arrival(
-        weights: Any, of_weights: Any, row: int, begin: int, end: int, from_V: Any, from_I: Any,
+        begin: int, end: int, weights: Any, of_weights: Any, row: int, from_V: Any, from_I: Any,
         lambda_V: Any, lambda_I: Any, is_moving: bool,
     ) -> Any:  # fmt: skip
-        """Add derivatives in a row of weights; return its products with lambda_V and lambda_I, if wanted."""
         by_V, by_I, place = zeros(weights, width), zeros(weights, width), row * np.int64(weights.shape[1])
         for j in range(begin, end, width):
             V, I = load(lambda_V, j, width), load(lambda_I, j, width)
@@ -37,9 +39,6 @@ def _make(width: int) -> Any:
     return arrival
 
 
-_arrival, _arrival_by_4, _arrival_by_1 = map(_make, WIDTHS)
-
-
 @njit(**INLINED)
 def instant_backwards(
     weights: Any, arrivals: Arrivals, inputs: int, q: int, lambda_V: Any, lambda_I: Any, neuron: Neuron,
@@ -50,7 +49,7 @@ def instant_backwards(
     of_V, of_I, gain = arrivals.left[0, q], arrivals.left[1, q], arrivals.left[2, q]
     from_V, from_I = real(gain), real(of_I)
     in_time_V, in_time_I = gain * neuron.rate_syn - of_V * neuron.rate_m, of_I * neuron.rate_syn
-    by_16, by_4, of_weights = size - size % 16, size - size % 4, gradients.weights
+    of_weights = gradients.weights
     # Times of inputs may have no derivatives that are wanted.
     moving = 0 if gradients.of_inputs else inputs
     for r in range(arrivals.starts[q + 1] - 1, arrivals.starts[q] - 1, -1):
@@ -60,14 +59,8 @@ def instant_backwards(
             prefetch_element(of_weights, np.int64(arrivals.rows[r - 1]))
             if arrivals.spikes[r - 1] >= moving:
                 prefetch_element(weights, np.int64(arrivals.rows[r - 1]))
-        many = _arrival(
-            weights, of_weights, row, 0, by_16, from_V, from_I, lambda_V, lambda_I, is_moving
-        )  # fmt: skip
-        some = _arrival_by_4(
-            weights, of_weights, row, by_16, by_4, from_V, from_I, lambda_V, lambda_I, is_moving
-        )  # fmt: skip
-        few = _arrival_by_1(
-            weights, of_weights, row, by_4, size, from_V, from_I, lambda_V, lambda_I, is_moving
+        many, some, few = _arrival(
+            size, weights, of_weights, row, from_V, from_I, lambda_V, lambda_I, is_moving
         )  # fmt: skip
         if is_moving:
             total = in_time_V * (many[0] + some[0] + few[0]) + in_time_I * (many[1] + some[1] + few[1])

@@ -1,7 +1,4 @@
-"""Sums of dense rows, in SIMD: they take the arrivals of a step to the states of all neurons at its end.
-
-Columns are taken sixteen at once, those that are left four at once, and the last ones one by one.
-"""
+"""Sums of dense rows, in SIMD: they take the arrivals of a step to the states of all neurons at its end."""
 
 from typing import Any, Final, NamedTuple
 
@@ -12,9 +9,8 @@ from event_ops.eventprop.forward import Step
 from event_ops.eventprop.rows import Arrivals
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.prefetch import prefetch
-from event_ops.kernels.numba_cpu.simd import add_product, load, negative_part, store, zeros
+from event_ops.kernels.numba_cpu.simd import add_product, load, negative_part, over_columns, store, zeros
 
-WIDTHS: Final = 16, 4, 1
 _SUMS: Final = 8  # how many instants of a step have a sum of their own
 _ROWS: Final = 4  # and how many rows they have at least
 
@@ -49,14 +45,17 @@ def _added(sums: Any, values: Any, shares: Any, r: int) -> Any:
     )
 
 
-def _make(width: int) -> tuple[Any, Any]:
-    """Return the functions that add up four rows, and all rows of an instant, in `width` columns at once."""
+@over_columns
+def _four(width: int) -> Any:
+    """Return the function that adds up four rows from r on in `width` columns at once.
+
+    It reads and writes sums once, and prefetches four rows from `ahead` on.
+    """
 
     @njit(**INLINED)
     def four(
-        weights: Any, rows: Any, shares: Any, r: int, ahead: int, begin: int, end: int, step: Step
+        begin: int, end: int, weights: Any, rows: Any, shares: Any, r: int, ahead: int, step: Step
     ) -> None:
-        """Add up four rows from r on, reading and writing sums once; prefetch four rows from `ahead` on."""
         size = np.int64(weights.shape[1])
         a, b, c, d = rows[r] * size, rows[r + 1] * size, rows[r + 2] * size, rows[r + 3] * size
         for j in range(begin, end, width):
@@ -71,9 +70,15 @@ def _make(width: int) -> tuple[Any, Any]:
             store(step.to_I, j, sums[1])
             store(step.fall, j, sums[2])
 
+    return four
+
+
+@over_columns
+def _instant(width: int) -> Any:
+    """Return the function that adds up rows of an instant, whose `shares` are the same; also into `total`."""
+
     @njit(**INLINED)
-    def instant(weights: Any, rows: Any, shares: Any, begin: int, end: int, total: Any, step: Step) -> None:
-        """Add up rows of one instant, whose `shares` are the same; their sum goes into `total`, too."""
+    def instant(begin: int, end: int, weights: Any, rows: Any, shares: Any, total: Any, step: Step) -> None:
         size, one = np.int64(weights.shape[1]), weights.dtype.type(1)
         for j in range(begin, end, width):
             # Two sums each, which do not wait for each other.
@@ -93,10 +98,7 @@ def _make(width: int) -> tuple[Any, Any]:
             store(step.to_I, j, add_product(load(step.to_I, j, width), shares[1], whole))
             store(step.fall, j, add_product(load(step.fall, j, width), shares[2], lower))
 
-    return four, instant
-
-
-(_four, _instant), (_four_by_4, _instant_by_4), (_four_by_1, _instant_by_1) = map(_make, WIDTHS)
+    return instant
 
 
 @njit(**INLINED)
@@ -107,7 +109,6 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, sum
     step.to_I[:] = 0
     step.fall[:] = 0
     size = weights.shape[1]
-    by_16, by_4 = size - size % 16, size - size % 4
     for q in range(instants):
         first, end = arrivals.starts[q], arrivals.starts[q + 1]
         is_sum = end - first >= _ROWS and place < _SUMS
@@ -117,10 +118,7 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, sum
             rows[c], shares[c, 0], shares[c, 1] = arrivals.rows[r], arrivals.left[2, q], arrivals.left[1, q]
             shares[c, 2] = -(neuron.dt - arrivals.times[q]) * neuron.rate_m
         if is_sum:
-            mine, own, total = arrivals.rows[first:end], shares[count], sums.rows[place]
-            _instant(weights, mine, own, 0, by_16, total, step)
-            _instant_by_4(weights, mine, own, by_16, by_4, total, step)
-            _instant_by_1(weights, mine, own, by_4, size, total, step)
+            _instant(size, weights, arrivals.rows[first:end], shares[count], sums.rows[place], step)
             place += 1
         else:
             count += end - first
@@ -129,7 +127,4 @@ def deliver(weights: Any, arrivals: Arrivals, instants: int, neuron: Neuron, sum
         rows[r] = rows[count - 1]
         shares[r] = 0
     for r in range(0, fours, 4):
-        ahead = min(r + 4, fours - 4)
-        _four(weights, rows, shares, r, ahead, 0, by_16, step)
-        _four_by_4(weights, rows, shares, r, ahead, by_16, by_4, step)
-        _four_by_1(weights, rows, shares, r, ahead, by_4, size, step)
+        _four(size, weights, rows, shares, r, min(r + 4, fours - 4), step)

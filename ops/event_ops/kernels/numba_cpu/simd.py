@@ -4,6 +4,7 @@ A kernel that sums rows of a matrix keeps its sum in registers with them. LLVM s
 processor lacks; a complex number takes two lanes, its real and its imaginary part.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
-from event_ops.kernels.numba_cpu.jit import CONTRACT, instruction
+from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, instruction, njit
 from ffi_bridge.numba_cpu import as_dtype
 
 FLAGS = tuple(CONTRACT)  # as llvmlite takes them
@@ -238,3 +239,18 @@ def _multiply(builder: Any, x: Any, y: Any) -> Any:
 def _add(builder: Any, x: Any, y: Any) -> Any:
     is_integer = isinstance(x.type.element, ir.IntType)
     return builder.add(x, y) if is_integer else builder.fadd(x, y, flags=FLAGS)
+
+
+def over_columns(make: Callable[[int], Any]) -> Any:
+    """Return the function of (size, *arguments) that takes columns sixteen, then four, then one at a time.
+
+    `make(width)` returns the function of (begin, end, *arguments) that takes `width`.
+    """
+    by_16, by_4, by_1 = map(make, (16, 4, 1))
+
+    @njit(**INLINED)
+    def columns(size: int, *arguments: Any) -> Any:
+        whole, fours = size - size % 16, size - size % 4
+        return by_16(0, whole, *arguments), by_4(whole, fours, *arguments), by_1(fours, size, *arguments)
+
+    return columns
