@@ -152,10 +152,7 @@ def on_gpu(name: str, recorded: Sequence[Content]) -> str:
             case, _, what = key.partition(_BUSY)
             if what == "us" and case.split(" ")[0] == name:
                 xla, share = (figures.get(f"{case}{_BUSY}{other}") for other in ("reference us", "share"))
-                beside = [
-                    ratio(xla / us) if isinstance(xla, float) else "",
-                    percent(share) if share else "",
-                ]
+                beside = [ratio(xla / us) if isinstance(xla, float) else "", percent(share) if share else ""]
                 rows.append(
                     [content["device"], f"`{case.removeprefix(name).strip()}`", duration(us), *beside]
                 )

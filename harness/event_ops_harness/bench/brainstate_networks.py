@@ -19,10 +19,7 @@ import numpy as np
 Step = Callable[[Any], Any]  # a time -> the spikes of the step
 STEP: Final = 0.1 * u.ms
 CURRENT: Final = (brainpy.state.CUBA.desc(scale=u.volt),) * 2
-CONDUCTANCE: Final = (
-    brainpy.state.COBA.desc(E=0.0 * u.mV),
-    brainpy.state.COBA.desc(E=-80.0 * u.mV),
-)
+CONDUCTANCE: Final = (brainpy.state.COBA.desc(E=0.0 * u.mV), brainpy.state.COBA.desc(E=-80.0 * u.mV))
 
 
 def lif(neurons: int, rest: float, refractory: float) -> Any:

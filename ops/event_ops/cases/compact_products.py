@@ -108,8 +108,7 @@ _in_scale = partial(_summed, differentiable=(SCALE,))
 _CASES = (
     *(
         _linear(
-            f"{name}{'-by-row' * by_row}{'-transposed' * transpose}",
-            _random(shape, nse, transpose, by_row),
+            f"{name}{'-by-row' * by_row}{'-transposed' * transpose}", _random(shape, nse, transpose, by_row)
         )
         for name, (shape, nse) in _SHAPES.items()
         for by_row in (False, True)

@@ -102,11 +102,7 @@ OF_UNSIGNED: Final = {
 }
 
 # Primitives that call a function: the parameter that holds it.
-CALLS: Final[Mapping[str, str]] = {
-    "jit": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "remat2": "jaxpr",
-}
+CALLS: Final[Mapping[str, str]] = {"jit": "jaxpr", "custom_jvp_call": "call_jaxpr", "remat2": "jaxpr"}
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,7 @@ from event_ops.kernels.numba_cpu.matmat import is_large
 from event_ops.kernels.numba_cpu.prefetch import is_far_to_read, prefetch_targets
 from event_ops.kernels.numba_cpu.split import add_up, chunks, clear, first_row, parts_for, private
 from event_ops.kernels.numba_cpu.stack import on_stack
-from event_ops.messages.emit import (
-    message_function,
-    outputs,
-    parameters,
-)
+from event_ops.messages.emit import message_function, outputs, parameters
 from event_ops.messages.passes import ENTRY, ROW, Pass
 from event_ops.messages.rows import columns_of, read_at, row_lines
 from event_ops.messages.visits import along_columns

@@ -46,10 +46,7 @@ class Layout:
 
     @classmethod
     def of(
-        cls,
-        populations: Mapping[str, Population],
-        inputs: Sequence[Input],
-        projections: Sequence[Projection],
+        cls, populations: Mapping[str, Population], inputs: Sequence[Input], projections: Sequence[Projection]
     ) -> Layout:
         """Return the layout of a network of these parts."""
         first, total = {}, 0

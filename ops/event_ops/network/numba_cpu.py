@@ -133,10 +133,7 @@ def _turn(plan: Plan) -> list[str]:
     for r, (p, key) in enumerate(plan.recorded):
         states, chosen = plan.populations[p].states, f"chosen{r}, trace{r}[row], low{p}, high{p})"
         if key in states:
-            record += [
-                "if turn % interval == 0:",
-                f"    record_state(state{p}_{states.index(key)}, {chosen}",
-            ]
+            record += ["if turn % interval == 0:", f"    record_state(state{p}_{states.index(key)}, {chosen}"]
         else:
             record += [f"count_spikes((turn - 1) % interval == 0, spikes{p}, {chosen}"]
     return filled(

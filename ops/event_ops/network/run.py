@@ -145,12 +145,7 @@ class Network:
         return state
 
     def run(
-        self,
-        state: State,
-        steps: int,
-        *,
-        inputs: Mapping[str, Any] | None = None,
-        backend: str | None = None,
+        self, state: State, steps: int, *, inputs: Mapping[str, Any] | None = None, backend: str | None = None
     ) -> tuple[State, Recording]:
         """Return the state after `steps` steps, and their record.
 

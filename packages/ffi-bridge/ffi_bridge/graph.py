@@ -3,15 +3,7 @@
 from typing import Final
 
 # Operations that XLA may record into a graph; XLA's own list lacks WHILE, that is all loops.
-_COMMANDS: Final = (
-    "FUSION",
-    "CUBLAS",
-    "CUBLASLT",
-    "CUSTOM_CALL",
-    "CUDNN",
-    "DYNAMIC_SLICE_FUSION",
-    "WHILE",
-)
+_COMMANDS: Final = ("FUSION", "CUBLAS", "CUBLASLT", "CUSTOM_CALL", "CUDNN", "DYNAMIC_SLICE_FUSION", "WHILE")
 
 
 def graph_options() -> dict[str, str | int]:

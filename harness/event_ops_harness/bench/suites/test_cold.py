@@ -130,8 +130,7 @@ def told(process, answers_of_rounds):
 
 
 @pytest.mark.parametrize(
-    ("call", "member"),
-    [x for x in itertools.product(CALLS, WAYS) if takes(x[1], CALLS[x[0]][1])],
+    ("call", "member"), [x for x in itertools.product(CALLS, WAYS) if takes(x[1], CALLS[x[0]][1])]
 )
 def test_first_call(in_turns, benchmark, request, call, member):
     benchmark.group = call

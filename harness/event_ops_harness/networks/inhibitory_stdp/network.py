@@ -118,9 +118,7 @@ def declared(
 
 
 def stages(
-    synapses: tuple[event_ops.CSR, ...],
-    model: InhibitoryStdpParameters,
-    record: network.Record | None = None,
+    synapses: tuple[event_ops.CSR, ...], model: InhibitoryStdpParameters, record: network.Record | None = None
 ) -> Mapping[int, network.Network]:
     """Return the networks by the step from which on they run: learning begins later."""
     onset = round(model.onset / model.dt)

@@ -146,11 +146,7 @@ def dynamics(
 
 
 def catalog_step(
-    model: Microcircuit,
-    backend: str | None,
-    *,
-    pulse: float | None = None,
-    placement: OneDevice = ONE_DEVICE,
+    model: Microcircuit, backend: str | None, *, pulse: float | None = None, placement: OneDevice = ONE_DEVICE
 ) -> Step:
     """Return one step of the dynamics, with the spikes as a list."""
     move, room = dynamics(model, backend, pulse=pulse, placement=placement), capacity_of(model.neurons)

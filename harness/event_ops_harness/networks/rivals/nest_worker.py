@@ -113,12 +113,7 @@ def microcircuit(request: dict[str, Any]) -> list[Any]:
     return groups
 
 
-NETWORKS = {
-    "coba": balanced,
-    "cuba": balanced,
-    "hpc_benchmark": hpc_benchmark,
-    "microcircuit": microcircuit,
-}
+NETWORKS = {"coba": balanced, "cuba": balanced, "hpc_benchmark": hpc_benchmark, "microcircuit": microcircuit}
 
 
 def learned(groups: list[Any], request: dict[str, Any]) -> dict[str, Any]:

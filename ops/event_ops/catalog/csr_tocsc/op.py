@@ -12,11 +12,7 @@ from event_ops.checks.values import contract
 
 @contract(indices=contracts.columns, indptr=contracts.ends_of("indices"))
 def csr_tocsc(
-    indices: ArrayLike,
-    indptr: ArrayLike,
-    *,
-    shape: tuple[int, int],
-    backend: str | None = None,
+    indices: ArrayLike, indptr: ArrayLike, *, shape: tuple[int, int], backend: str | None = None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """`A.T` as CSR, its structure only: entry p of it is entry `permutation[p]` of A, in row csc_indices[p].
 

@@ -80,10 +80,7 @@ def row_span(ends: Any, i: Any, nse: Any) -> Any:
     """Return where the entries of row i begin and end, of a matrix of `nse` entries; all np.uintp."""
     # A row pointer is not checked: negative ends are huge as unsigned numbers, and all are cut to `nse`.
     if is_array(ends):
-        return lambda ends, i, nse: (
-            min(np.uintp(ends[i]), nse),
-            min(np.uintp(ends[i + np.uintp(1)]), nse),
-        )
+        return lambda ends, i, nse: (min(np.uintp(ends[i]), nse), min(np.uintp(ends[i + np.uintp(1)]), nse))
     return lambda ends, i, nse: (i * np.uintp(ends[1]), (i + np.uintp(1)) * np.uintp(ends[1]))
 
 

@@ -9,12 +9,7 @@ import numpy as np
 
 from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.access import permuted
-from event_ops.kernels.numba_cpu.deliver import (
-    MIN_ENTRIES_PARALLEL,
-    deliver,
-    deliver_parallel,
-    scatter_rows,
-)
+from event_ops.kernels.numba_cpu.deliver import MIN_ENTRIES_PARALLEL, deliver, deliver_parallel, scatter_rows
 from event_ops.kernels.numba_cpu.deliver_matmat import make_delivery
 from event_ops.kernels.numba_cpu.events import count_ids, values_of
 from event_ops.kernels.numba_cpu.every_entry import make_every_entry, sample_row, scale_row

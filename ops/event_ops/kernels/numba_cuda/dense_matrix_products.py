@@ -12,15 +12,7 @@ from numba import cuda, from_dtype
 
 from event_ops.kernels.numba_cuda.access import stored_weights, widened
 from event_ops.kernels.numba_cuda.event_columns import active_words, term_for
-from event_ops.kernels.numba_cuda.threads import (
-    BLOCK,
-    FULL,
-    WARP,
-    WARPS,
-    blocks_of,
-    clear,
-    lanes_where,
-)
+from event_ops.kernels.numba_cuda.threads import BLOCK, FULL, WARP, WARPS, blocks_of, clear, lanes_where
 from ffi_bridge import numba_cuda_callable
 
 TILE = WARP  # events of a tile, as many as vectors and outputs of a block

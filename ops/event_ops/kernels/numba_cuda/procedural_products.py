@@ -14,15 +14,7 @@ from numba import cuda
 
 from event_ops.kernels.numba_cuda.access import always, is_active
 from event_ops.kernels.numba_cuda.random_numbers import next_draws, random_functions
-from event_ops.kernels.numba_cuda.threads import (
-    BLOCK,
-    FULL,
-    WARP,
-    blocks_of,
-    clear,
-    lanes_where,
-    sum_over,
-)
+from event_ops.kernels.numba_cuda.threads import BLOCK, FULL, WARP, blocks_of, clear, lanes_where, sum_over
 from event_ops.kernels.reference.bernoulli import gap_table
 from ffi_bridge import numba_cuda_callable, numba_cuda_kernel
 

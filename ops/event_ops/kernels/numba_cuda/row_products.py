@@ -27,14 +27,7 @@ from event_ops.kernels.numba_cuda.by_length import (
     within,
 )
 from event_ops.kernels.numba_cuda.combine import add_for
-from event_ops.kernels.numba_cuda.threads import (
-    BLOCK,
-    OCCUPIED,
-    WARPS,
-    blocks_of,
-    sum_dtype,
-    sum_over_team,
-)
+from event_ops.kernels.numba_cuda.threads import BLOCK, OCCUPIED, WARPS, blocks_of, sum_dtype, sum_over_team
 
 
 @cuda.jit(device=True)

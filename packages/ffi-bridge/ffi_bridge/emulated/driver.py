@@ -10,12 +10,7 @@ from typing import Any, Final
 
 from ffi_bridge.cuda.cubin import NOTHING_PASSED, Cubin, Passed
 from ffi_bridge.cuda.driver import CudaFunctions, Driver, RunKernel, check_shared
-from ffi_bridge.cuda.program import (
-    ERROR_NAME_CALLBACK,
-    LAUNCH_CALLBACK,
-    LAUNCH_EX_CALLBACK,
-    LaunchConfig,
-)
+from ffi_bridge.cuda.program import ERROR_NAME_CALLBACK, LAUNCH_CALLBACK, LAUNCH_EX_CALLBACK, LaunchConfig
 from ffi_bridge.emulated.kept_objects import KeptObjects
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.operators.dispatch import emulate, emulated

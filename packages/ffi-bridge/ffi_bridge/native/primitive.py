@@ -94,12 +94,7 @@ def _abstract(*ins: Any, kernel: NativeKernel, call: NativeCall, **_: Any) -> tu
 
 
 def _lower(
-    ctx: Any,
-    *operands: Any,
-    kernel: NativeKernel,
-    call: NativeCall,
-    target: tuple[str, str],
-    platform: str,
+    ctx: Any, *operands: Any, kernel: NativeKernel, call: NativeCall, target: tuple[str, str], platform: str
 ) -> Any:
     if platform not in kernel.platforms:
         return _refuse_platform(ctx, kernel=kernel)

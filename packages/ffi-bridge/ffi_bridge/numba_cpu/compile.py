@@ -19,12 +19,7 @@ from ffi_bridge.numba_cpu import error_messages, object_code
 from ffi_bridge.numba_cpu.compiler import Compiler, NativeContext, with_constants
 from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
-from ffi_bridge.numba_cpu.internals import (
-    PARALLEL_FOR,
-    CompileResult,
-    linked_functions,
-    pipeline_of,
-)
+from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, CompileResult, linked_functions, pipeline_of
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
 from ffi_bridge.numba_cpu.parallel_region import start_threads
 from ffi_bridge.numba_cpu.parts import as_parts

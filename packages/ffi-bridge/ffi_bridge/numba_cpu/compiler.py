@@ -177,11 +177,7 @@ class Compiler(FunctionCompiler):
     """Compiles a dispatcher for a target, with the user's options, and makes no wrapper for Python."""
 
     def __init__(
-        self,
-        dispatcher: Any,
-        context: CPUContext,
-        noalias: bool,
-        pipeline_class: type[Any],
+        self, dispatcher: Any, context: CPUContext, noalias: bool, pipeline_class: type[Any]
     ) -> None:
         super().__init__(
             dispatcher.py_func,

@@ -168,11 +168,7 @@ def _restored(builder: Any, get: str, put: str) -> Callable[[], object]:
 
 
 def _call_over_batch(
-    frame: Frame,
-    compiled: CompileResult,
-    layout: Layout,
-    arguments: Sequence[_Argument],
-    copies: InputCopies,
+    frame: Frame, compiled: CompileResult, layout: Layout, arguments: Sequence[_Argument], copies: InputCopies
 ) -> None:
     """Call the kernel once for every element of the batch levels, as nested loops.
 

@@ -131,11 +131,7 @@ class NumbaCuda(Compiler):
     element: Any = element
 
     def compile(
-        self,
-        kernel: Any,
-        arguments: Sequence[ArgumentType],
-        capability: Capability,
-        with_ptx: bool = False,
+        self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, with_ptx: bool = False
     ) -> Compiled:
         """Compile by parts of `kernel.compile`, which as a whole would ask for the current device."""
         kinds = tuple(numba_type(x, types, from_dtype) for x in arguments)

@@ -16,13 +16,7 @@ import numpy as np
 
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.native.private_api import look_up, private_api, replaced
-from ffi_bridge.numba_cuda.toolchain import (
-    ArgumentType,
-    Capability,
-    Compiled,
-    Compiler,
-    numba_type,
-)
+from ffi_bridge.numba_cuda.toolchain import ArgumentType, Capability, Compiled, Compiler, numba_type
 
 TESTED: Final = (0, 6)
 
@@ -90,11 +84,7 @@ class NumbaCudaMlir(Compiler):
     element: Any = element
 
     def compile(
-        self,
-        kernel: Any,
-        arguments: Sequence[ArgumentType],
-        capability: Capability,
-        with_ptx: bool = False,
+        self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, with_ptx: bool = False
     ) -> Compiled:
         """Compile by a second dispatcher: the kernel's keeps its code for the current device."""
         chip, kernel_chip = tools.format_arch(capability), kernel.targetoptions.get("chip") or ""

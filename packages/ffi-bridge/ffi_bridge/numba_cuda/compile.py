@@ -79,11 +79,7 @@ def compile_kernel(
 
 
 def _stored_or_compiled(
-    compiler: Compiler,
-    kernel: Any,
-    arguments: Sequence[ArgumentType],
-    capability: Capability,
-    with_ptx: bool,
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, with_ptx: bool
 ) -> Compiled:
     """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
@@ -96,11 +92,7 @@ def _stored_or_compiled(
         return Compiled(entry.code, facts["entry"], facts["cooperative"], facts["ptx"].encode())
     compiled = _compiled(compiler, kernel, arguments, capability, with_ptx)
     if key:
-        facts = {
-            "entry": compiled.entry,
-            "ptx": compiled.ptx.decode(),
-            "cooperative": compiled.cooperative,
-        }
+        facts = {"entry": compiled.entry, "ptx": compiled.ptx.decode(), "cooperative": compiled.cooperative}
         kernel_cache.store(key, Entry(facts, compiled.code))
     return compiled
 
@@ -118,11 +110,7 @@ def _toolchain() -> list[tuple[str, str]]:
 
 
 def _compiled(
-    compiler: Compiler,
-    kernel: Any,
-    arguments: Sequence[ArgumentType],
-    capability: Capability,
-    with_ptx: bool,
+    compiler: Compiler, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, with_ptx: bool
 ) -> Compiled:
     try:
         with compiled_now(kernel):

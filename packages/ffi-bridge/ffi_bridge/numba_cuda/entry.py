@@ -113,10 +113,7 @@ def _integers_in(code: CodeType) -> set[int]:
 
 @functools.cache
 def batched_kernel(
-    kernel: Any,
-    sizes: tuple[int, ...],
-    steps: tuple[tuple[int | None, ...], ...],
-    ranks: tuple[int, ...],
+    kernel: Any, sizes: tuple[int, ...], steps: tuple[tuple[int | None, ...], ...], ranks: tuple[int, ...]
 ) -> Any:
     """Return the kernel that does the work of `kernel` for each element of a batch.
 

@@ -53,11 +53,7 @@ class Compiler(ABC):
 
     @abstractmethod
     def compile(
-        self,
-        kernel: Any,
-        arguments: Sequence[ArgumentType],
-        capability: Capability,
-        with_ptx: bool = False,
+        self, kernel: Any, arguments: Sequence[ArgumentType], capability: Capability, with_ptx: bool = False
     ) -> Compiled:
         """Compile for a GPU of this compute capability, which this machine need not have.
 

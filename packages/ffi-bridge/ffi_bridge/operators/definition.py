@@ -32,13 +32,7 @@ class Definition:
         self._lock = threading.RLock()
 
     def def_kernel(
-        self,
-        backend: str,
-        platform: str,
-        builder: G,
-        asdefault: bool = False,
-        *,
-        lacks: Sequence[str] = (),
+        self, backend: str, platform: str, builder: G, asdefault: bool = False, *, lacks: Sequence[str] = ()
     ) -> G:
         """Define `backend` on `platform` ("cpu", "gpu" or "tpu"), or define it anew.
 

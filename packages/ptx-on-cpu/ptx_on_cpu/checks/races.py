@@ -65,10 +65,7 @@ class State:
         sizes = dict.fromkeys(of_threads, running * threads) | {clocks.OF_SLOT: running}
         sizes |= {clocks.KNOWN: running * threads * threads, clocks.ROW: rows * blocks, clocks.HOLDERS: rows}
         sizes |= {clocks.PART: parts * threads, clocks.PART_HOLDERS: parts}
-        sizes |= {
-            clocks.ARRIVED: running * BARRIERS * threads,
-            clocks.ARRIVED_ROW: running * BARRIERS,
-        }
+        sizes |= {clocks.ARRIVED: running * BARRIERS * threads, clocks.ARRIVED_ROW: running * BARRIERS}
         # Three int64 of a variable are six int32.
         sizes |= {clocks.RECORD: records * WIDTH, clocks.KEYS: variables * 6}
         self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}

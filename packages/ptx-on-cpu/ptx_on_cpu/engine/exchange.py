@@ -6,13 +6,7 @@ import numpy as np
 
 from ptx_on_cpu.checks.clocks import inner
 from ptx_on_cpu.checks.joins import joined
-from ptx_on_cpu.checks.meetings import (
-    are_complete,
-    counted_in_warps,
-    fail,
-    is_like,
-    was_passed_by,
-)
+from ptx_on_cpu.checks.meetings import are_complete, counted_in_warps, fail, is_like, was_passed_by
 from ptx_on_cpu.records import ABSENT_LANE, CROWDED, IN_BLOCK, IN_WARP, MEETINGS, PAUSED, RUNNING, WARP
 
 UP, DOWN, BFLY, IDX = (MEETINGS.index(f"shfl.{how}") for how in ("up", "down", "bfly", "idx"))

@@ -140,14 +140,7 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
 
 @inner
 def _advance(
-    run: int,
-    frame_size: int,
-    blocks: Any,
-    threads: Any,
-    row: int,
-    is_new: bool,
-    waits_long: bool,
-    races: Any,
+    run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, waits_long: bool, races: Any
 ) -> Any:
     """Run the block of a row until nothing of it goes on; return its state, and whether threads have met."""
     at, first = blocks[row:].ctypes.data, threads[row].ctypes.data

@@ -10,13 +10,7 @@ from ptx_on_cpu.checks.races import IN_SHARED
 from ptx_on_cpu.records import ACCESS, BLOCK, BUFFER, EXECUTED, THREAD, offset
 from ptx_on_cpu.translate.text import pieces, text_of
 
-_RECORDS: Final = {
-    "block": BLOCK,
-    "thread": THREAD,
-    "buffer": BUFFER,
-    "access": ACCESS,
-    "executed": EXECUTED,
-}
+_RECORDS: Final = {"block": BLOCK, "thread": THREAD, "buffer": BUFFER, "access": ACCESS, "executed": EXECUTED}
 # Numbers by the names that `runtime.ll` has for them; those of `records` keep their names.
 _NUMBERS: Final = vars(records) | {
     "BITS": ADDRESS_BITS,
