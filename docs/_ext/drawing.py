@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from event_ops_harness.report.charts import SHAPES, LogScale
 from event_ops_harness.report.figures import ratio
@@ -39,9 +40,10 @@ def legend(names: Sequence[str]) -> str:
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
-def for_any_window(draw: Callable[[int], str]) -> str:
-    """Return a drawing for wide windows and one for phones; `_static/site.css` shows the one that fits."""
-    return f'<div><div class="wide">{draw(WIDTH)}</div><div class="narrow">{draw(NARROW)}</div></div>'
+def for_any_window(draw: Callable[..., str], *of: Any) -> str:
+    """Return `dots` or `curves` for wide windows and for phones; `_static/site.css` shows what fits."""
+    wide, narrow = draw(*of, WIDTH), draw(*of, NARROW)
+    return f'<div><div class="wide">{wide}</div><div class="narrow">{narrow}</div></div>'
 
 
 def dots(

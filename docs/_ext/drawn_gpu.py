@@ -47,9 +47,7 @@ def of_limit() -> Drawn:
         name = f"{case}, {device.removeprefix('NVIDIA ')}" if several else case
         rows[name] = {"event-ops": [share]} | ({"XLA": [share * ours / xla]} if xla else {})
     label = "Share of the memory's limit, by operator and case, logarithmic"
-    svg = for_any_window(
-        lambda width: dots(rows, ["event-ops", "XLA"], label, ("memory decides", "from the cache"), width)
-    )
+    svg = for_any_window(dots, rows, ["event-ops", "XLA"], label, ("memory decides", "from the cache"))
     table = [
         [f"`{case}`", device, f"{ours:.1f}", *_beside(ours, xla), percent(share)]
         for device, case, ours, xla, share in cases

@@ -25,9 +25,7 @@ def beside(rows: Rows, label: str, names: Iterable[str] = ()) -> Drawn:
     """Draw how many times as long rivals take, a line for each row."""
     present = dict.fromkeys(name for marks in rows.values() for name in marks or ())
     ordered = [name for name in names if name in present] or list(present)
-    svg = for_any_window(
-        lambda width: dots(rows, ordered, label, ("a rival is faster", "event-ops is faster"), width)
-    )
+    svg = for_any_window(dots, rows, ordered, label, ("a rival is faster", "event-ops is faster"))
     table = [
         [row, series, ratio(min(x)), ratio(statistics.median(x)), ratio(max(x)), str(len(x))]
         for row, marks in rows.items()
@@ -118,7 +116,7 @@ def of_growth() -> Drawn:
             scale, cores = group.name.removeprefix("scale ").split(", ")
             series.setdefault(cores, {})[round(float(scale) * 77169)] = _factor(group.baseline)
     label = "Time of the microcircuit over real time, against its neurons, both logarithmic"
-    svg = for_any_window(lambda width: curves(series, label, ("neurons", "times real time"), count, width))
+    svg = for_any_window(curves, series, label, ("neurons", "times real time"), count)
     rows = [
         [f"{x:,.0f}", *(f"{series[name][x]:.2g}" for name in series)] for x in next(iter(series.values()))
     ]
@@ -134,9 +132,7 @@ def of_threads() -> Drawn:
     }
     ordered = dict(sorted(rows.items(), key=lambda row: row[1]["two threads"]))
     label = "The time of one thread over that of two, by operator"
-    svg = for_any_window(
-        lambda width: dots(ordered, ["two threads"], label, ("slower", "faster by two threads"), width)
-    )
+    svg = for_any_window(dots, ordered, ["two threads"], label, ("slower", "faster by two threads"))
     table = [[f"`{name}`", ratio(marks["two threads"][0])] for name, marks in ordered.items()]
     return Drawn(["two threads"], svg, ["case", "one thread over two"], table)
 
@@ -182,11 +178,8 @@ def of_plasticity() -> Drawn:
             for rival in group.rivals:
                 series.setdefault(f"{rival.name}: {rule}", {})[share] = group.ratio(rival)
     label = "Rivals' time over ours, against the share of neurons that spike, both logarithmic"
-    svg = for_any_window(
-        lambda width: curves(
-            series, label, ("share of neurons that spike", "times as long as ours"), "{:.2%}".format, width
-        )
-    )
+    axes = "share of neurons that spike", "times as long as ours"
+    svg = for_any_window(curves, series, label, axes, "{:.2%}".format)
     rows = [
         [name, f"{x:.2%}", ratio(points[x])]
         for name, points in sorted(series.items())
@@ -235,7 +228,7 @@ def of_scaling() -> Drawn:
                     name = "event-ops" if timing.name == "numba_cpu" else timing.name
                     series.setdefault(name, {})[float(timing.more["size"])] = timing.us
     label = "Time of csr_matvec against entries, both logarithmic"
-    svg = for_any_window(lambda width: curves(series, label, ("entries", "µs"), count, width))
+    svg = for_any_window(curves, series, label, ("entries", "µs"), count)
     rows = [[name, count(x), duration(points[x])] for name, points in series.items() for x in sorted(points)]
     return Drawn(list(series), svg, ["who", "entries", "time"], rows)
 

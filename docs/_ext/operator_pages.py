@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from operator_tables import Results, backends, conformance, counted, measured, on_gpu
-from root_pages import write_changed
+from root_pages import write_pages
 
 from event_ops.catalog import FAMILIES
 from event_ops.discover import Operator, operators
@@ -49,13 +49,7 @@ def write(folder: Path) -> None:
     """Write changed pages, and remove pages of operators that are gone."""
     results = Results.read(ROOT / "harness" / "results")
     pages = {operator.name: page(operator, results) for operator in operators()}
-    pages["index"] = index(operators())
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.md"):
-        if old.stem not in pages:
-            old.unlink()
-    for name, text in pages.items():
-        write_changed(folder / f"{name}.md", text)
+    write_pages(folder, pages | {"index": index(operators())})
 
 
 def page(operator: Operator, results: Results) -> str:

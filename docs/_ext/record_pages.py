@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from root_pages import write_changed
+from root_pages import write_pages
 
 from event_ops_harness.headlines import records
 from event_ops_harness.report.conformance import Ids
@@ -28,13 +28,7 @@ def write(folder: Path) -> None:
     """Write changed pages, and an index of them."""
     inputs = records()
     sections = {name: section(name, inputs.named(name), Ids()) for name in benchmarks(inputs)}
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.md"):
-        if old.stem not in sections:
-            old.unlink()
-    for name, content in sections.items():
-        write_changed(folder / f"{name}.md", page(content))
-    write_changed(folder / "index.md", index(sections))
+    write_pages(folder, {**{name: page(x) for name, x in sections.items()}, "index": index(sections)})
 
 
 def page(content: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ They are written to `project` before Sphinx reads its sources, and are not part 
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,16 @@ def write_changed(path: Path, text: str) -> None:
     """Write a page unless it is as it was: Sphinx reads pages anew that have another time."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write a folder of pages, by name, and remove pages that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.md"):
+        if old.stem not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        write_changed(folder / f"{name}.md", text)
 
 
 def linked(text: str) -> str:
