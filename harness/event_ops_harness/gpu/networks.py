@@ -76,11 +76,9 @@ def stretches(name: str, ways: list[Way], steps: int, neurons: int, seconds: flo
 def balanced(seconds: float) -> dict[str, float]:
     """Time the CUBA network."""
     steps, drawn = CUBA.model.steps(seconds), random_connectivity(NEURONS, CUBA.model, seed=0)
-    step, begin, network = (
-        CUBA.catalog_step(drawn),
-        partial(CUBA.initial_state, drawn, 0),
-        CUBA.declared(drawn),
-    )
+    step = CUBA.catalog_step(drawn)
+    begin = partial(CUBA.initial_state, drawn, 0)
+    network = CUBA.declared(drawn)
     one_call = Way(ONE_CALL, partial(counting_run, steps), lambda: network.state(begin()), network)
     ways = [*scans(step, steps, begin, CUBA.synapses(drawn)), one_call]
     return stretches(f"CUBA {NEURONS}", ways, steps, NEURONS, seconds)

@@ -104,11 +104,8 @@ def passed(
             place += 1
         # Those that end here stay for this step, and go at the next one.
         if begin < end:
-            under_way.spikes[kept], under_way.begin[kept], under_way.end[kept] = (
-                under_way.spikes[c],
-                begin,
-                place,
-            )
+            under_way.spikes[kept] = under_way.spikes[c]
+            under_way.begin[kept], under_way.end[kept] = begin, place
             kept, total = kept + 1, total + place - begin
     return kept, total
 
@@ -178,11 +175,9 @@ def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuro
         count = joined(chains, k, sample, entries, under_way, count)
         count, _ = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
         if total + count > spikes.size:
-            spikes, begin, end = (
-                longer(spikes, total + count),
-                longer(begin, total + count),
-                longer(end, total + count),
-            )
+            spikes = longer(spikes, total + count)
+            begin = longer(begin, total + count)
+            end = longer(end, total + count)
         spikes[total : total + count] = under_way.spikes[:count]
         begin[total : total + count] = under_way.begin[:count]
         end[total : total + count] = under_way.end[:count]

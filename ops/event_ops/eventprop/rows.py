@@ -43,11 +43,9 @@ class Arrivals(NamedTuple):
 def new_arrivals(spikes: int, weights: Any) -> Arrivals:
     """Return room for the arrivals of a step, at most all spikes."""
     # Rows are visited in fours, the last of which are filled up.
-    ids, times, x = (
-        np.empty((3, spikes + 3), np.int32),
-        np.empty((2, spikes + 1)),
-        np.empty((3, 3, spikes + 1)),
-    )
+    ids = np.empty((3, spikes + 3), np.int32)
+    times = np.empty((2, spikes + 1))
+    x = np.empty((3, 3, spikes + 1))
     shares = np.empty((spikes + 3, 3), weights.dtype)
     return Arrivals(ids[0], ids[1], times[0], ids[2], times[1], x[0], x[1], x[2], shares)
 

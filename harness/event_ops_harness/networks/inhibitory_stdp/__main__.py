@@ -39,10 +39,8 @@ def add_options(parser: OneLineParser) -> None:
 
 def prepare(options: argparse.Namespace) -> tuple[Simulation, Report]:
     """Build the network that the options ask for."""
-    ran_on, model = (
-        explanations(OPERATORS, options.backend),
-        replace(MODEL, learning_rate=options.learning_rate),
-    )
+    ran_on = explanations(OPERATORS, options.backend)
+    model = replace(MODEL, learning_rate=options.learning_rate)
     simulation = simulation_of(options.neurons, model, options.seed, options.seconds, options.backend)
 
     def report(state: Any, recording: Recording) -> tuple[Sequence[Table], Any]:

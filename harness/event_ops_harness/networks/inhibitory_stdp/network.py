@@ -71,11 +71,9 @@ def synapses_of(connectivity: Connectivity, model: InhibitoryStdpParameters) -> 
 
     Weights that will learn are 0.
     """
-    n, indptr, targets = (
-        connectivity.neurons,
-        connectivity.indptr,
-        connectivity.indices % connectivity.neurons,
-    )
+    n = connectivity.neurons
+    indptr = connectivity.indptr
+    targets = connectivity.indices % connectivity.neurons
     excitatory = np.arange(n) < model.excitatory_count(n)
     excite, onto_excitatory = np.repeat(excitatory, np.diff(indptr)), excitatory[targets]
 

@@ -158,12 +158,10 @@ class Simulation:
         Returns the last state, and the recording, whose `seconds` leave compilation out. Raises
         SpikesLostError.
         """
-        step, recorder, placement, recording = (
-            self.step,
-            self.recorder,
-            self.placement,
-            Recording(self.recorder),
-        )
+        step = self.step
+        recorder = self.recorder
+        placement = self.placement
+        recording = Recording(self.recorder)
         arguments = placement.place(self.state, recorder.buffer(), self.wiring)
         starts = sorted({*range(0, self.steps, CHUNK_STEPS), *(x for x in self.stages if x < self.steps)})
         # Some chunks are shorter; all lengths are compiled before the clock starts.

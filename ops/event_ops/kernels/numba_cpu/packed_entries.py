@@ -142,10 +142,8 @@ def add_at_columns(context: Any, words: Any, k: Any, value: Any, y: Any, bits: A
 
 def _load(context: Any, builder: Any, array_type: Any, array: Any, k: Any) -> Any:
     """Load WIDTH words, which begin anywhere, as 32 bits each."""
-    address, itemsize = (
-        context.make_array(array_type)(context, builder, array).data,
-        as_dtype(array_type.dtype).itemsize,
-    )
+    address = context.make_array(array_type)(context, builder, array).data
+    itemsize = as_dtype(array_type.dtype).itemsize
     lanes = ir.VectorType(ir.IntType(8 * itemsize), WIDTH)
     loaded = builder.load(builder.bitcast(builder.gep(address, [k]), lanes.as_pointer()), align=itemsize)
     return builder.zext(loaded, ir.VectorType(ir.IntType(32), WIDTH))

@@ -34,10 +34,8 @@ def on_stack(context: Any, like: Any, size: Any) -> Any:
             ir.Constant(array.strides.type, ir.Undefined), intp(types.intp, width), 0
         )
         array.shape, array.strides = shape, strides
-        array.meminfo, array.parent = (
-            ir.Constant(array.meminfo.type, None),
-            ir.Constant(array.parent.type, None),
-        )
+        array.meminfo = ir.Constant(array.meminfo.type, None)
+        array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
 
     return kind(like, size), emit

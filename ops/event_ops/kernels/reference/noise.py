@@ -126,7 +126,5 @@ def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Calla
     return noise_input
 
 
-normal_input, uniform_input = (
-    functools.partial(build_noise, "normal"),
-    functools.partial(build_noise, "uniform"),
-)
+normal_input = functools.partial(build_noise, "normal")
+uniform_input = functools.partial(build_noise, "uniform")

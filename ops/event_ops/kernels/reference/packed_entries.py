@@ -44,10 +44,8 @@ def in_rows(words: Any, indptr: Any, shape: tuple[int, int]) -> InRows:
     starts = jnp.asarray(equal_starts(columns, len(indptr)))
     # One search in the pointers of all parts: those of part p begin at p * (rows + 1).
     row_in_parts = rows_of(indptr.reshape(-1), words.size)
-    part, row = (
-        jnp.maximum(row_in_parts, 0) // (rows + 1),
-        jnp.where(row_in_parts < 0, -1, row_in_parts % (rows + 1)),
-    )
+    part = jnp.maximum(row_in_parts, 0) // (rows + 1)
+    row = jnp.where(row_in_parts < 0, -1, row_in_parts % (rows + 1))
     part = jnp.minimum(part, len(indptr) - 1)
     ids = jnp.where(
         within < jnp.diff(starts)[part].astype(within.dtype),

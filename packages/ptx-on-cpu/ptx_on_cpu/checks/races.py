@@ -186,11 +186,8 @@ def remember(
         records[i, NEXT] = cell[which]
         cell[which] = i
     r = records[i]
-    r[OF_BLOCK], r[AT], r[PC] = (
-        block,
-        table(head, clocks.CLOCK, head[clocks.SLOT] * head[clocks.THREADS] + rank, 1)[0],
-        pc,
-    )
+    r[AT] = table(head, clocks.CLOCK, head[clocks.SLOT] * head[clocks.THREADS] + rank, 1)[0]
+    r[OF_BLOCK], r[PC] = block, pc
     r[VALUE], r[MASK], r[KIND] = value, mask, marked
 
 
