@@ -75,12 +75,6 @@ def in_order(how: str, mode: str, from_end: bool, _ascending: bool) -> Callable[
     return call
 
 
-(
-    scatter_add,
-    scatter_mul,
-    scatter_min,
-    scatter_max,
-    segment_sum,
-    segment_min,
-    segment_max,
-) = operators_of(of_numbers(by_atomics, makes_keys=True), in_order)
+_scatters, _segments = operators_of(of_numbers(by_atomics, makes_keys=True), in_order)
+scatter_add, scatter_mul, scatter_min, scatter_max = _scatters
+segment_sum, segment_min, segment_max = _segments

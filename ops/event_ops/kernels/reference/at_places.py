@@ -18,25 +18,16 @@ from event_ops.kernels.reference.ordered import bits_of, from_bits, from_keys, o
 
 Scatter = Callable[[str, str, bool, bool], Callable[..., jax.Array]]
 Builder = Callable[..., Callable[..., jax.Array]]
-# The order in which `operators_of` returns builders.
-OPERATORS: Final = {
-    "scatter_add": "add",
-    "scatter_mul": "mul",
-    "scatter_min": "min",
-    "scatter_max": "max",
-    "segment_sum": "add",
-    "segment_min": "min",
-    "segment_max": "max",
-}
+# By the order in which `operators_of` returns builders.
+_SCATTERS: Final = {"scatter_add": "add", "scatter_mul": "mul", "scatter_min": "min", "scatter_max": "max"}
+_SEGMENTS: Final = {"segment_sum": "add", "segment_min": "min", "segment_max": "max"}
 
 
-def operators_of(scatter: Scatter, in_order: Scatter | None = None) -> tuple[Builder, ...]:
-    """Return the builders of all of `OPERATORS`; `in_order` is the scatter for deterministic calls."""
-    of = {"scatter": _into_target, "segment": _of_segments}
-    return tuple(
-        partial(of[name.partition("_")[0]], name, how, scatter, in_order or scatter)
-        for name, how in OPERATORS.items()
-    )
+def operators_of(scatter: Scatter, in_order: Scatter | None = None) -> tuple[list[Builder], list[Builder]]:
+    """Return the builders of scatters, and of segments; `in_order` is the scatter for deterministic calls."""
+    chosen = scatter, in_order or scatter
+    scatters = [partial(_into_target, name, how, *chosen) for name, how in _SCATTERS.items()]
+    return scatters, [partial(_of_segments, name, how, *chosen) for name, how in _SEGMENTS.items()]
 
 
 def _into_target(
@@ -118,12 +109,6 @@ def of_numbers(scatter: Scatter, *, makes_keys: bool = False) -> Scatter:
     return chosen
 
 
-(
-    scatter_add,
-    scatter_mul,
-    scatter_min,
-    scatter_max,
-    segment_sum,
-    segment_min,
-    segment_max,
-) = operators_of(in_jax)
+_scatters, _segments = operators_of(in_jax)
+scatter_add, scatter_mul, scatter_min, scatter_max = _scatters
+segment_sum, segment_min, segment_max = _segments

@@ -107,12 +107,6 @@ def _widened(x: jax.Array) -> jax.Array:
     return x.astype(jnp.int32) if x.dtype.itemsize < 4 else x
 
 
-(
-    scatter_add,
-    scatter_mul,
-    scatter_min,
-    scatter_max,
-    segment_sum,
-    segment_min,
-    segment_max,
-) = operators_of(of_numbers(by_atomics))
+_scatters, _segments = operators_of(of_numbers(by_atomics))
+scatter_add, scatter_mul, scatter_min, scatter_max = _scatters
+segment_sum, segment_min, segment_max = _segments
