@@ -61,10 +61,8 @@ class Drawing(NamedTuple):
     key: np.ndarray  # uint32 0-d
     degrees: np.ndarray  # int32 (sources, t), synapses of each neuron onto each target population
     populations: np.ndarray  # int32 (sources,), of the sources
-    starts: np.ndarray  # int32 (t,), the first neuron of each target population
-    sizes: np.ndarray  # int32 (t,), how many there are
-    means: np.ndarray  # float32 (s, t), of the weights in units of the scale
-    sds: np.ndarray  # float32 (s, t)
+    bounds: np.ndarray  # int32 (t + 1,), the first neuron of each target population, and the end of the last
+    weights: np.ndarray  # float32 (2, s, t), their means and standard deviations in units of the scale
     tables: np.ndarray  # uint32 (s, 64), alias tables of delays
     first: np.ndarray  # int32 0-d, the first of the targets that are wanted
     scale: np.ndarray  # float32 0-d, pA: what a weight is a multiple of
@@ -104,10 +102,8 @@ def drawing_of(
         key=np.array(key, np.uint32),
         degrees=out_degrees(key, sources, synapses),
         populations=np.repeat(np.arange(sources.size, dtype=np.int32), sources),
-        starts=model.first[:-1].astype(np.int32),
-        sizes=model.sizes.astype(np.int32),
-        means=(means / scale).astype(np.float32),
-        sds=(np.abs(means) * model.weight_rel_sd / scale).astype(np.float32),
+        bounds=model.first.astype(np.int32),
+        weights=np.stack([means / scale, np.abs(means) * model.weight_rel_sd / scale]).astype(np.float32),
         tables=np.stack(tables),
         first=np.array(0, np.int32),
         scale=np.array(scale),
@@ -141,7 +137,7 @@ def recurrent_connectivity(
 def source_ends(drawn: Drawing, starts: np.ndarray) -> np.ndarray:
     """(parts, sources + 1), int32: where the synapses of each source onto a part of the targets end."""
     counts = np.empty((starts.size - 1, drawn.populations.size), np.int32)
-    args = np.uint64(drawn.key), drawn.degrees, drawn.starts, drawn.sizes, starts + drawn.first, counts
+    args = np.uint64(drawn.key), drawn.degrees, drawn.bounds, starts + drawn.first, counts
     all_ends = np.concatenate([[0], np.cumsum(drawn.out_degrees)])
     list(on_threads(lambda rows: count_rows(*rows, *args), slices(all_ends)))
     ends = np.concatenate([[0], np.cumsum(counts)])

@@ -62,13 +62,13 @@ MIN_PARALLEL = 1 << 10
 
 
 @numba.njit
-def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: Any) -> Any:
+def places_of(degrees: Any, rows: Any, bounds: Any, low: Any, high: Any) -> Any:
     """Return where the synapses of each row begin, with room for its synapses onto all populations."""
     places = np.zeros(rows.size + 1, np.int64)
     for i in range(rows.size):
         places[i + 1] = places[i]
-        for p in range(starts.size):
-            if meets(starts[p], sizes[p], low, high):
+        for p in range(bounds.size - 1):
+            if meets(bounds, p, low, high):
                 places[i + 1] += degrees[rows[i], p]
     return places
 
@@ -77,15 +77,15 @@ def places_of(degrees: Any, rows: Any, starts: Any, sizes: Any, low: Any, high: 
 # those of one thread.
 @numba.njit(parallel=True)
 def deliver_rows(
-    buffer: Any, key: Any, degrees: Any, populations: Any, starts: Any, sizes: Any, means: Any, sds: Any,
-    tables: Any, first: Any, scale: Any, spikes: Any, slot: Any, y: Any,
+    buffer: Any, key: Any, degrees: Any, populations: Any, bounds: Any, weights: Any, tables: Any, first: Any,
+    scale: Any, spikes: Any, slot: Any, y: Any,
 ) -> None:  # fmt: skip
     slots, now, word = np.int64(y.shape[0]), np.int64(slot[()]), np.uint64(key[()])
     low = np.int64(first[()])
     high = low + y.shape[1]
-    drawing = degrees, populations, starts, sizes, means, sds, tables
+    drawing = degrees, populations, bounds, weights, tables
     rows = np.flatnonzero(spikes)
-    places = places_of(degrees, rows, starts, sizes, low, high)
+    places = places_of(degrees, rows, bounds, low, high)
     room, counts = places[rows.size], np.empty(rows.size, np.int64)
     targets, steps = np.empty(room, np.int32), np.empty(room, np.uint8)
     codes = np.empty(room, np.int16)

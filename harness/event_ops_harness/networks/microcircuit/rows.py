@@ -130,9 +130,9 @@ def normals_into(key: Any, row: Any, pair: Any, deviates: Any) -> None:
 
 
 @inner
-def meets(start: Any, size: Any, low: Any, high: Any) -> bool:
-    """Return whether a population has a neuron of low to high."""
-    return start < high and start + size > low
+def meets(bounds: Any, p: Any, low: Any, high: Any) -> bool:
+    """Return whether population p has a neuron of low to high."""
+    return bounds[p] < high and bounds[p + 1] > low
 
 
 @inner
@@ -154,7 +154,7 @@ def part_of(target: Any, part_starts: Any) -> int:
 
 @outer
 def count_rows(
-    begin: Any, end: Any, key: Any, degrees: Any, starts: Any, sizes: Any, part_starts: Any, counts: Any
+    begin: Any, end: Any, key: Any, degrees: Any, bounds: Any, part_starts: Any, counts: Any
 ) -> None:
     """Write to counts[part, row] how many synapses of rows begin to end are onto the neurons of each part."""
     low, high = np.int64(part_starts[0]), np.int64(part_starts[-1])
@@ -162,17 +162,17 @@ def count_rows(
         e = np.uint64(0)
         for part in range(counts.shape[0]):
             counts[part, row] = 0
-        for p in range(starts.size):
-            degree, start, size = np.int64(degrees[row, p]), np.int64(starts[p]), np.int64(sizes[p])
-            if degree and meets(start, size, low, high):
+        for p in range(bounds.size - 1):
+            degree, start, stop = np.int64(degrees[row, p]), np.int64(bounds[p]), np.int64(bounds[p + 1])
+            if degree and meets(bounds, p, low, high):
                 part = part_of(max(start, low), part_starts)
-                if low <= start and start + size <= part_starts[part + 1]:
+                if low <= start and stop <= part_starts[part + 1]:
                     counts[part, row] += degree
                 else:
                     aims, others = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
                     words_into(key, np.uint64(row), e, aims, others)
                     for k in range(degree):
-                        target = target_of(aims[k], start, size)
+                        target = target_of(aims[k], start, stop - start)
                         if low <= target < high:
                             counts[part_of(target, part_starts), row] += 1
             e += np.uint64(degree)
@@ -185,22 +185,22 @@ def draw_row(
     """Draw target, counted from `low`, delay and weight of the synapses of a row onto neurons low to high.
 
     Returns how many they are. `drawing` has the arrays of a `Drawing` from degrees to tables: the row has
-    degrees[row, p] synapses onto population p; means and sds, by its own population and p, are in units of a
-    weight's code.
+    degrees[row, p] synapses onto population p; weights, by its own population and p, are in units of a code.
     """
-    degrees, populations, starts, sizes, means, sds, tables = drawing
+    degrees, populations, bounds, weights, tables = drawing
     e, drawn, source = np.uint64(0), 0, populations[row]
     table = tables[source]
-    for p in range(starts.size):
-        degree, start, size = np.int64(degrees[row, p]), np.int64(starts[p]), np.int64(sizes[p])
-        if degree and meets(start, size, low, high):
+    for p in range(bounds.size - 1):
+        degree, start = np.int64(degrees[row, p]), np.int64(bounds[p])
+        size = bounds[p + 1] - start
+        if degree and meets(bounds, p, low, high):
             aims, words = np.empty(degree, np.uint32), np.empty(degree, np.uint32)
             words_into(key, np.uint64(row), e, aims, words)
             # Deviates come in pairs of synapses: the first pair may have begun in the population before.
             pair, last = e // np.uint64(2), (e + np.uint64(degree) - np.uint64(1)) // np.uint64(2)
             deviates, skipped = np.empty(2 * np.intp(last - pair + np.uint64(1))), np.intp(e % np.uint64(2))
             normals_into(key, np.uint64(row), pair, deviates)
-            mean, sd = means[source, p], sds[source, p]
+            mean, sd = weights[0, source, p], weights[1, source, p]
             for k in range(degree):
                 target = target_of(aims[k], start, size)
                 if low <= target < high:
