@@ -23,7 +23,6 @@ def define_operator(
     tags: str,
     *,
     family: str | None = None,
-    backends: Sequence[str] = tuple(_DEFINE),
     linear: Sequence[int] = (),
     initial: int | None = None,
     has_atomics: bool = False,
@@ -40,7 +39,6 @@ def define_operator(
         name: the operator's name, and that of its folder.
         tags: words for what it is about.
         family: the files that have its backends.
-        backends: the names of those that it has.
         linear: positions of the inputs in each of which it is linear, from which tangents follow.
         initial: position of the input to which it adds, if any.
         has_atomics: sums are in an order that is open on a GPU: two backends lack `deterministic=True` there.
@@ -49,13 +47,13 @@ def define_operator(
     kernel.def_tags(*tags.split())
     if family is not None:
         FAMILIES[name] = family
-    for backend in backends:
+    for backend, define in _DEFINE.items():
         options: dict[str, Any] = {}
         if has_atomics and backend in _ATOMIC:
             options["lacks_on_gpu"] = ("deterministic=True",)
         own = f"{__name__}.{name}.{backend}:build"
         place = own if family is None else f"event_ops.kernels.{backend}.{family}:{name}"
-        _DEFINE[backend](kernel, place, **options)
+        define(kernel, place, **options)
     kernel.def_tuning("event_ops:tuning")
     if linear:
         kernel.def_jvp_rule(tangents_in(kernel, *linear, initial=initial))

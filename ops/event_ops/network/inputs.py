@@ -81,7 +81,9 @@ class PoissonInput:
         means = np.asarray(mean)
         check_mean(means)
         added = weight if is_number(weight) else as_array(weight, "weight")
-        vars(self).update(receptor=receptor, weight=added, mean=_hashable(means), target=target)
+        vars(self).update(receptor=receptor, weight=added, target=target)
+        # A tuple has a hash.
+        vars(self).update(mean=tuple(means.tolist()) if means.ndim else float(means))
         vars(self).update(window=_window(operator.index(start), stop))
 
     @property
@@ -125,10 +127,6 @@ def _window(start: int, stop: int | None) -> tuple[int, int] | None:
     if end < start:
         raise ValueError(f"stop is {end}, and start is {start}; expected steps [start, stop)")
     return min(max(start, 0), _LAST), min(max(end, 0), _LAST)
-
-
-def _hashable(means: np.ndarray) -> Any:
-    return tuple(means.tolist()) if means.ndim else float(means)
 
 
 @dataclass(frozen=True, init=False)

@@ -82,10 +82,10 @@ def outputs(plan: Plan) -> list[str]:
     return [*changed(plan), "times", "ids", "num_spikes", *(f"trace{r}" for r in range(len(plan.recorded)))]
 
 
-def lacks(network: Any, state: State, *, on_gpu: bool = False, surrogates: bool = False) -> str:
-    """Return why a network has no native run, as a clause, or ""; options are those of `plan_of`."""
+def lacks(network: Any, state: State, *, on_gpu: bool) -> str:
+    """Return why a network has no native run, on a GPU if `on_gpu`, as a clause, or ""."""
     try:
-        plan_of(network, state, {}, 1, on_gpu=on_gpu, surrogates=surrogates)
+        plan_of(network, state, {}, 1, on_gpu=on_gpu)
     except NoNativeRunError as reason:
         return str(reason)
     return ""

@@ -41,7 +41,8 @@ def pytest_generate_tests(metafunc):
     elif metafunc.function is test_gradient:
         cells = [(op, case, x) for op in chosen for case in gradient_cases(op) for x in GRADIENT]
     else:
-        cells = [(op, case, x) for op in chosen for case in stored_cases(op) for x in WIDTHS]
+        stored = filter(stored_in_halves, chosen)
+        cells = [(op, case, x) for op in stored for case in op.tagged(BENCHMARK) for x in WIDTHS]
     nothing = pytest.param("", "", "", marks=pytest.mark.skip("it is about none of these operators"))
     metafunc.parametrize(
         ("operator", "case", "member"),
@@ -103,11 +104,6 @@ def gradient_of(operator, case):
 def test_gradient(in_turns, at, member, benchmark):
     benchmark.group = f"gradient of {benchmark.group}"
     in_turns(gradient_of(*at), member, rtol=None, info={"operator": at[0].name})
-
-
-def stored_cases(operator):
-    """Return the members measured for an operator that has cases with weights of 16 bits."""
-    return operator.tagged(BENCHMARK) if stored_in_halves(operator) else []
 
 
 @functools.lru_cache(maxsize=1)

@@ -58,7 +58,7 @@ def random_connectivity(neurons: int, model: BalancedParameters, seed: int) -> C
 
     Raises ConnectivityError if there are more synapses than int32 indices can count.
     """
-    probability = model.connection_probability(neurons)
+    probability = min(1.0, model.inputs_per_neuron / neurons)
     # The number is random: a hundredth more than the expected one.
     if 1.01 * probability * neurons**2 > MAX_SYNAPSES or 2 * neurons > MAX_SYNAPSES:
         raise ConnectivityError(f"{neurons} neurons have more synapses than int32 indices can count")

@@ -30,10 +30,6 @@ class BalancedParameters:
     excitatory_fraction: float = 0.8
     inputs_per_neuron: float = 80.0  # on average: probability 0.02 at 4000 neurons
 
-    def connection_probability(self, neurons: int) -> float:
-        """p = inputs_per_neuron / neurons, at most 1."""
-        return min(1.0, self.inputs_per_neuron / neurons)
-
     def excitatory_count(self, neurons: int) -> int:
         """Return how many neurons are excitatory: the first ones."""
         return round(self.excitatory_fraction * neurons)

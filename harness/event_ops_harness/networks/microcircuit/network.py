@@ -89,15 +89,12 @@ def wiring_of(recurrent: Synapses | Drawing, seed: int, thalamic: Synapses | Non
     return Wiring(*jax.tree.map(lambda x: x if isinstance(x, jax.Array) else jax.device_put(x), host))
 
 
-def at_or_above(V_th: float) -> np.float32:
-    """Return the threshold for `lif_expsyn_step`, which asks for V > V_th where NEST asks for V >= V_th."""
-    return np.nextafter(np.float32(V_th), np.float32(-np.inf))
-
-
 def neuron_parameters(model: Microcircuit) -> dict[str, Any]:
     """Return the parameters of `lif_expsyn_step` by name, but for the constant input."""
     same = ("tau_m", "tau_syn", "E_L", "V_reset", "t_ref", "dt")
-    changed = {"V_th": at_or_above(model.V_th), "R_m": model.tau_m / model.C_m}
+    # `lif_expsyn_step` asks for V > V_th where NEST asks for V >= V_th.
+    V_th = np.nextafter(np.float32(model.V_th), np.float32(-np.inf))
+    changed = {"V_th": V_th, "R_m": model.tau_m / model.C_m}
     return {name: getattr(model, name) for name in same} | changed
 
 
@@ -158,15 +155,11 @@ def catalog_step(
     return step
 
 
-def background_mean(model: Microcircuit) -> np.ndarray:
-    """Return (neurons,), background spikes of a step; 0 with the constant drive."""
-    return model.per_neuron(model.external_rates) * model.dt * 1e-3
-
-
 def inputs_of(model: Microcircuit, pulse: float | None = None) -> list[PoissonInput]:
     """Return the background, where there is one, and thalamic spikes from `pulse` in s on."""
     cortex, thalamus = ("", "") if pulse is None else (CORTEX, THALAMUS)
-    mean, weight = background_mean(model), np.float32(model.weight_ext)
+    mean = model.per_neuron(model.external_rates) * model.dt * 1e-3  # 0 with the constant drive
+    weight = np.float32(model.weight_ext)
     inputs = [PoissonInput("I_syn", weight=weight, mean=mean, target=cortex)] * bool(mean.any())
     if pulse is None:
         return inputs

@@ -60,7 +60,8 @@ class Code:
         self._layout = llvm.create_target_data(function.module.data_layout)
         # LLVM makes types and texts anew each time, and each of a kernel's arrays asks for the same ones.
         self.places = functools.cache(self._places)
-        self.bytes_of = functools.cache(self._bytes_of)
+        # How many bytes a value takes in memory.
+        self.bytes_of = functools.cache(lambda value: self._layout.get_abi_size(value.type))
         self.text_of = functools.cache(lambda value: str(self.values[value]))
         for block in function.blocks:
             steps = self._blocks[hash(block)] = list[Step]()
@@ -111,10 +112,6 @@ class Code:
         # In a loop a `phi` may add to the address in each turn.
         offset = None if step.opcode == "phi" else offset
         return frozenset().union(*(self.places(x, offset, seen | {value}) for x in sources))
-
-    def _bytes_of(self, value: Any) -> int:
-        """Return how many bytes a value takes in memory."""
-        return self._layout.get_abi_size(value.type)
 
     def slots(self, value: Any) -> set[int]:
         """Return all places in a value where an address may lie, in bytes from its beginning."""
