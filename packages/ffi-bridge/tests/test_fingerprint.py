@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numba.extending import intrinsic
 
-from ffi_bridge.identity.fingerprint import fingerprint
+from ffi_bridge.identity import internals
+from ffi_bridge.identity.fingerprint import fingerprint, overloads_of_others
 
 pytestmark = pytest.mark.promise(6)
 
@@ -202,6 +203,14 @@ def test_instances_of_ones_own_classes_count_by_contents():
     one, same, other = (fingerprint(Gain(value)) for value in (1.0, 1.0, 2.0))
     assert one == same != other and one.portable
     assert not fingerprint(Gain(object())).portable
+
+
+def test_overloads_of_library_functions_by_others_count(monkeypatch):
+    before = overloads_of_others()
+    template = types.SimpleNamespace(key=len, _overload_func=lambda x: lambda x: 1)
+    templates = [*internals.declared_templates(), template]
+    monkeypatch.setattr(internals, "declared_templates", lambda: templates)
+    assert len(overloads_of_others()) == len(before) + 1
 
 
 def test_equal_in_every_process():

@@ -1,5 +1,7 @@
 """CUDA kernels come from the kernel cache, too, where they can be told to be the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ pytest.importorskip("numba_cuda", reason="numba-cuda is not installed")
 from numba import cuda
 
 from ffi_bridge import kernel_cache
+from ffi_bridge.identity import internals
 from ffi_bridge.numba_cuda import compile as numba_cuda_compile
 from ffi_bridge.numba_cuda.by_llvm import COMPILER
 from ffi_bridge.numba_cuda.toolchain import ArrayType
@@ -56,6 +59,17 @@ def test_compiled_once(compiled):
     first = cubin_in_a_new_process(scaled(2))
     assert cubin_in_a_new_process(scaled(2)) == first
     assert len(compiled) == 1
+
+
+@pytest.mark.parametrize("numbers", [(1, 1), (1, 2)])
+def test_overloads_of_library_functions_by_others_count(compiled, monkeypatch, numbers):
+    def template(number):
+        return SimpleNamespace(key=len, _overload_func=lambda x: lambda x: number)
+
+    for number in numbers:
+        monkeypatch.setattr(internals, "declared_templates", lambda of=number: [template(of)])
+        cubin_in_a_new_process(scaled(2))
+    assert len(compiled) == len({*numbers})
 
 
 def test_that_a_kernel_synchronises_its_grid_is_kept(compiled):

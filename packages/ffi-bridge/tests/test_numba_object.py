@@ -162,20 +162,6 @@ def test_facts_that_nobody_here_wrote_are_passed_over():
         assert object_code.find("f") is None
 
 
-def test_overloads_of_library_functions_by_others_count(monkeypatch):
-    class Template:
-        key = len
-
-        @staticmethod
-        def _overload_func(x):
-            return lambda x: 1
-
-    before = object_code._overloads_of_others()
-    templates = [*object_code.declared_templates(), Template]
-    monkeypatch.setattr(object_code, "declared_templates", lambda: templates)
-    assert len(object_code._overloads_of_others()) == len(before) + 1
-
-
 EXTENSION = """
 import numpy as np
 from numba.extending import overload

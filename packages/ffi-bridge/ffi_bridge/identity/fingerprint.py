@@ -26,6 +26,7 @@ from ffi_bridge.identity.references import names_in, references
 
 # `operator.mul` and the like have `_operator` as their module.
 _LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
+_COMPILERS: Final = {"numba", "numba_cuda", "numba_cuda_mlir"}
 _ADDRESS: Final = " at 0x"  # in the text of an object without a name
 
 # Numba copies smaller arrays into machine code; larger ones, and those with gaps, it reads in place.
@@ -58,6 +59,21 @@ def compiled_callees(function: object) -> list[Any]:
     walk = Walk()
     deque(walk.tokens(function), maxlen=0)
     return list(walk.compiled)
+
+
+def overloads_of_others() -> list[object]:
+    """Return the overloads of library functions, methods and attributes that were declared outside Numba.
+
+    Any kernel may call one; the fingerprint of a kernel covers the overloads of functions of one's own.
+    """
+    declared = [(x.key, internals.overload_of(x)) for x in internals.declared_templates()]
+    return [
+        (key, function)
+        for key, function in declared
+        # Functions that Numba compiles from text belong to no module.
+        if function and (function.__module__ or "numba").partition(".")[0] not in _COMPILERS
+        if is_library_name(key) or not callable(key)
+    ]
 
 
 class Walk:

@@ -20,6 +20,12 @@ _TEMPLATES: Final = tuple(
     f"{package}.typing.templates" for package in ("numba.core", "numba.cuda", "numba_cuda_mlir.numba_cuda")
 )
 
+# Each of the three loads extensions that are installed, such as rocket-fft, when it first compiles something.
+_ENTRY_POINTS: Final = tuple(
+    f"{package}.entrypoints"
+    for package in ("numba.core", "numba.cuda.core", "numba_cuda_mlir.numba_cuda.core")
+)
+
 # What the flags of a function of `ctypes.PyDLL` have that those of other C functions lack.
 _PYTHON_API: Final = ctypes.PYFUNCTYPE(None)._flags_ & ~ctypes.CFUNCTYPE(None)._flags_
 
@@ -30,13 +36,24 @@ def is_dispatcher(value: object) -> bool:
     return hasattr(value, "_reset_overloads")
 
 
+def _registries() -> list[Any]:
+    # A package that is not loaded has declared nothing.
+    return [sys.modules[name].builtin_registry for name in _TEMPLATES if name in sys.modules]
+
+
+def declared_templates() -> list[Any]:
+    """Return the templates of functions and attributes, also of the extensions that are installed."""
+    for name in _ENTRY_POINTS:
+        if name in sys.modules:
+            sys.modules[name].init_all()  # once: the first kernel may be found on disk
+    return [x for registry in _registries() for x in (*registry.functions, *registry.attributes)]
+
+
 def templates_of(function: types.FunctionType) -> list[Any]:
     """Return the templates by which overloads of a Python function were declared."""
-    # A package that is not loaded has declared nothing.
-    registries = [sys.modules[name].builtin_registry for name in _TEMPLATES if name in sys.modules]
     return [
         template
-        for registry in registries
+        for registry in _registries()
         for kind in _kinds_by_identity(registry, len(registry.globals)).get(id(function), ())
         for template in kind.templates
     ]

@@ -34,14 +34,13 @@ with private_api("numba", numba.__version__, TESTED):
         Dispatcher,
         _FunctionCompiler,  # pyright: ignore[reportAttributeAccessIssue]
     )
-    from numba.core.entrypoints import init_all
     from numba.core.environment import Environment, lookup_environment
     from numba.core.errors import NumbaError
     from numba.core.pythonapi import PythonAPI
     from numba.core.registry import cpu_target
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.ssa import reconstruct_ssa
-    from numba.core.typing.templates import Signature, builtin_registry
+    from numba.core.typing.templates import Signature
     from numba.core.untyped_passes import IRProcessing
     from numba.np.numpy_support import as_dtype as _as_dtype
     from numba.np.ufunc.dufunc import DUFunc
@@ -234,12 +233,6 @@ def array_value(
 def target_context() -> Any:
     """Return the CPU target; the first time, this names the C functions of Python and Numba to LLVM."""
     return cpu_target.target_context
-
-
-def declared_templates() -> list[Any]:
-    """Return the templates of functions and attributes, also of the extensions that are installed."""
-    init_all()  # Numba does it when it first compiles something, and the first kernel may be found on disk
-    return [*builtin_registry.functions, *builtin_registry.attributes]
 
 
 def runtime_functions() -> Mapping[str, int]:

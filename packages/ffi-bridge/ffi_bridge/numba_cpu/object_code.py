@@ -21,9 +21,8 @@ from llvmlite import binding as llvm
 from ffi_bridge import kernel_cache
 from ffi_bridge.errors import CopiedInputWarning
 from ffi_bridge.handler.interruption import watch_signals
-from ffi_bridge.identity import internals
 from ffi_bridge.identity.c_functions import CFunction, named_at
-from ffi_bridge.identity.fingerprint import fingerprint, is_library_name
+from ffi_bridge.identity.fingerprint import fingerprint, overloads_of_others
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import (
@@ -33,7 +32,6 @@ from ffi_bridge.numba_cpu.internals import (
     Environment,
     address_in,
     config,
-    declared_templates,
     finished_module,
     lookup_environment,
     object_of,
@@ -86,7 +84,7 @@ def key_of(name: str) -> str | None:
     # numba-cuda adds settings of its own, once it is loaded.
     settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
     around = (kernel_cache.own_sources(), versions, machine, settings)
-    hashed = fingerprint(name, around, _overloads_of_others())
+    hashed = fingerprint(name, around, overloads_of_others())
     return hashed.digest if hashed.portable else None
 
 
@@ -183,18 +181,3 @@ def _provide(engine: Any, name: str) -> Environment:
     environment = lookup_environment(name) or Environment({})
     _set_pointer(engine, name, id(environment))
     return environment
-
-
-def _overloads_of_others() -> list[object]:
-    """Return the overloads of library functions, methods and attributes that were declared outside Numba.
-
-    The fingerprint of a kernel covers overloads of its own functions.
-    """
-    declared = [(template.key, internals.overload_of(template)) for template in declared_templates()]
-    return [
-        (key, function)
-        for key, function in declared
-        # Functions that Numba compiles from text belong to no module.
-        if function and (function.__module__ or "numba").partition(".")[0] != "numba"
-        if is_library_name(key) or not callable(key)
-    ]

@@ -18,7 +18,7 @@ from ffi_bridge.abi import DTYPES
 from ffi_bridge.cuda.cubin import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.callees import compiled_now
-from ffi_bridge.identity.fingerprint import fingerprint
+from ffi_bridge.identity.fingerprint import fingerprint, overloads_of_others
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu import error_messages
 from ffi_bridge.numba_cuda import by_llvm
@@ -83,7 +83,7 @@ def _stored_or_compiled(
 ) -> Compiled:
     """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
-    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings)
+    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings, overloads_of_others())
     identity = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
     # Files that are linked may change under their names.
     key = identity.digest if identity.portable and not kernel.targetoptions.get("link") else None
