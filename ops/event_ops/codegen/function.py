@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from event_ops.codegen.concrete import explain
+from event_ops.codegen.contents import contents_of, derivative_of
 from event_ops.codegen.identity import identity_of
 from event_ops.codegen.operations import walk
 from event_ops.codegen.primitives import LACKED_BY_WARP
@@ -33,7 +34,7 @@ class Traced:
         dtypes: those of its inputs.
         places: where each of its inputs is read, ALL or what the caller calls other places.
         positional: how many of its inputs it takes by position.
-        derivatives: the text of its derivatives, where these do not follow from the program.
+        derivatives: the contents of its derivatives, where these do not follow from the program.
         name: of the function.
         jaxpr: the traced function.
     """
@@ -44,7 +45,7 @@ class Traced:
     dtypes: tuple[str, ...]
     places: tuple[str, ...]
     positional: int
-    derivatives: str
+    derivatives: Hashable
     name: str = field(compare=False)
     jaxpr: ClosedJaxpr = field(compare=False, repr=False)
 
@@ -150,7 +151,7 @@ def _traced(
         explain(error, source)
         raise
     program = Program.of(jaxpr, source)
-    derivatives = _derivatives(jaxpr, scalars) if program.has_own_derivatives else ""
+    derivatives = contents_of(derivative_of(jaxpr)) if program.has_own_derivatives else ""
     return Traced(program, tuple(map(str, dtypes)), places, count, derivatives, name, jaxpr)
 
 
@@ -207,14 +208,3 @@ def _result(subject: Subject, name: str, value: Any, dtype: Any) -> jax.Array:
             f"{subject.variable} is; cast it: .astype('{dtype}')"
         )
     return scalar.astype(dtype)
-
-
-def _derivatives(jaxpr: ClosedJaxpr, scalars: Sequence[jax.ShapeDtypeStruct]) -> str:
-    floats = tuple(i for i, x in enumerate(scalars) if jnp.issubdtype(x.dtype, jnp.floating))
-
-    def of_floats(*inputs: jax.Array) -> list[jax.Array]:
-        return [x for x in jaxpr_as_fun(jaxpr)(*inputs) if jnp.issubdtype(x.dtype, jnp.floating)]
-
-    traced = jax.make_jaxpr(jax.jacfwd(of_floats, floats))(*scalars)
-    # As text, since jaxprs of two tracings are never equal.
-    return f"{traced.jaxpr} {traced.consts}"

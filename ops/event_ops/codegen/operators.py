@@ -1,7 +1,7 @@
 """Operators of functions of scalars: their backends, and a term of one element as a loop over arrays."""
 
 import functools
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype
 from event_ops.checks.inputs import as_input, flattened, in_dtype, shaped
 from event_ops.codegen.function import ALL, Traced
+from event_ops.codegen.identity import identity_of
 from event_ops.codegen.primitives import LACKED_BY_WARP
 from event_ops.codegen.refusals import Subject
 from event_ops.kernels.reference.spiking import Surrogate
@@ -104,7 +105,8 @@ def call_term(
 
     Args:
         kernel: the operator, which `define_kernel` has made, with the backends of `event_ops.neurons`.
-        term: a function of a module; it is traced once for all calls with the same dtypes and options.
+        term: a function of a module; it is traced once for all calls with the same dtypes and options,
+            the functions among which read the same.
         states: arrays of one shape and dtype, updated in place where they are not needed again.
         variables: arrays of that shape, or without dimensions where one value is for all.
         more: the dtypes of the results behind the states.
@@ -124,6 +126,8 @@ def call_term(
             tuple(EACH if x.ndim else ALL for x in flat),
             tuple(more),
             _CONFIG.jax_enable_x64,
+            # A surrogate may read what has changed since: then it is the same object, and another function.
+            *(identity_of(x) or object() for x in options.values() if callable(x)),
         )
         # The options stay part of JAX's key: a term knows of a surrogate no more than its text.
         static["neuron"] = traced
@@ -165,8 +169,14 @@ def _traced(
     places: tuple[str, ...],
     more: tuple[Any, ...],
     is_wide: bool,
+    *identities: Hashable,
 ) -> Traced:
-    """Return the term traced for inputs of the dtypes; is_wide: JAX has numbers of 64 bits."""
+    """Return the term traced for inputs of the dtypes.
+
+    Args:
+        is_wide: whether JAX has numbers of 64 bits.
+        identities: of the functions among the options.
+    """
     of_options = functools.partial(term, **dict(options))
     states = dtypes[: len(dtypes) - len(names)]
     return Traced.of(

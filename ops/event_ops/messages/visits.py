@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.codegen.contents import contents_of, derivative_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import names_read
 from event_ops.codegen.program import Program
@@ -88,9 +89,9 @@ def _made(
     with jax.sharding.use_abstract_mesh(NO_MESH):
         # Once more, of these alone, so that kernels read no array that they do not use.
         jaxpr = jax.make_jaxpr(of_used)(*(scalars[i] for i in used))
-    program = Program.of(jaxpr, source)
+        program = Program.of(jaxpr, source)
+        derivatives = contents_of(derivative_of(jaxpr)) if program.has_own_derivatives else ""
     of_inputs = tuple(dtypes[i] for i in used), tuple(places[i] for i in used)
-    derivatives = f"{jaxpr.jaxpr}" if program.has_own_derivatives else ""
     return Traced(program, *of_inputs, 0, derivatives, name, jaxpr), used
 
 

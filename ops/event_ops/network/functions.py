@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
-import numpy as np
 
-from event_ops.checks.arrays import is_known
+from event_ops.codegen.contents import contents_of
 from event_ops.codegen.identity import identity_of
 from event_ops.codegen.operators import noted_calls
 from event_ops.network.layout import Layout, empty_receptors
@@ -43,7 +42,7 @@ class Functions:
 
 
 def _model(layout: Layout, name: str, states: dict[str, jax.Array], state: State) -> Hashable:
-    """Return the identity of a model and its parameters, or where these may change in place, its text."""
+    """Return the identity of a model and its parameters, or where these may change in place, its contents."""
     population = layout.populations[name]
     identity = identity_of((population.model, tuple(x for _, x, _ in population.numbers)))
     if identity is not None:
@@ -51,7 +50,4 @@ def _model(layout: Layout, name: str, states: dict[str, jax.Array], state: State
     given = empty_receptors(layout, name, states) | noise_of(layout, name, state.seed, state.step)
     with noted_calls() as notes:
         step = jax.make_jaxpr(lambda population, *args: population.step(*args))(population, states, given)
-    if not is_known(*step.consts):
-        return object()  # of values that are traced outside, none is known to be the same
-    consts = tuple((np.shape(x), str(np.asarray(x).dtype), np.asarray(x).tobytes()) for x in step.consts)
-    return str(step.jaxpr), consts, tuple(note.static["neuron"] for note in notes)
+    return contents_of(step), tuple(note.static["neuron"] for note in notes)
