@@ -97,6 +97,19 @@ def test_two_runs_are_one(backend):
     assert_halves_are_the_whole(network, first_state(network), 100, backend)
 
 
+def test_spikes_that_are_numbers_count_as_one_before_and_behind_the_end_of_a_run():
+    def model(x):
+        return x, x / 2
+
+    A = CSR.from_dense(np.eye(2, k=1, dtype=np.float32))
+    network = Network(Population(2, model), [Projection(A, "x", delay=1)], record=Record(spikes=9))
+    assert_halves_are_the_whole(network, network.state({"x": np.float32([1, 0])}), 4, "reference")
+    after = lambda x: network.run(network.state({"x": x}), 2, backend="reference")[0].neurons["x"]  # noqa: E731
+    x = jnp.float32([1, 0])
+    assert after(x).tolist() == [1, 1]
+    assert jax.jacobian(after)(x).tolist() == [[1, 0], [0.5, 1]]
+
+
 def test_vmap_over_seeds_and_jit_of_the_network_itself():
     network = one_population()
     seeds = jnp.arange(3, dtype=jnp.uint32)

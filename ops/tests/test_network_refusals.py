@@ -1,5 +1,6 @@
 """`Network`: what is wrong is refused by name, and what has no native run says why."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -182,6 +183,31 @@ def one_state(model, first=0.0, **record):
             lambda: one_state(lambda x: (x, x[:2] > 2)),
             ValueError,
             r"returns spikes of shape \(2,\) and dtype bool; expected \(3,\), one for each neuron",
+        ),
+        (
+            lambda: one_state(lambda x: (x, (x > 2).astype(jnp.int32))),
+            TypeError,
+            "returns spikes of dtype int32; expected bool, or float32 or float64",
+        ),
+        (
+            lambda: jax.jit(lambda d: Projection(SQUARE, "jump", delay=d))(1),
+            TypeError,
+            "delay is traced; expected integers",
+        ),
+        (
+            lambda: jax.jit(lambda A: Projection(A, "jump", delay=[1, 2, 3]))(SQUARE),
+            TypeError,
+            "A is traced, and there is a delay for each entry",
+        ),
+        (
+            lambda: jax.jit(lambda ids: Record(states={"V_m": ids}))(np.arange(2)),
+            TypeError,
+            "states has traced ids; expected a list of integers that are known",
+        ),
+        (
+            lambda: jax.jit(lambda n: silent().run(silent().state(START), n))(3),
+            TypeError,
+            "steps is .*Tracer.*; expected an integer that is known when traced: pass it as a static",
         ),
         (
             lambda: one_state(lambda x: (x.astype(jnp.float16), x > 2)),

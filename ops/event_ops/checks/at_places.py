@@ -1,6 +1,5 @@
 """Check the arguments of scatters and of reductions of segments, and call their kernels."""
 
-import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -11,7 +10,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input, flattened, in_dtype, reshaped
-from event_ops.checks.keywords import resolved_mode
+from event_ops.checks.keywords import known_integer, resolved_mode
 from ffi_bridge import XLACustomKernel
 
 
@@ -96,13 +95,7 @@ def checked_segments(
             f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
             "of the first axis of data"
         )
-    try:
-        size = operator.index(num_segments)
-    except TypeError:  # a tracer raises a subclass of it
-        raise TypeError(
-            f"num_segments is {num_segments!r}; expected an integer that is known when traced, since it is "
-            "a shape: pass it as a static argument"
-        ) from None
+    size = known_integer("num_segments", num_segments)
     if size < 0:
         raise ValueError(f"num_segments is {size}; expected >= 0")
     return data, segment_ids, size, resolved_mode(mode, "segment_ids", as_given, 0, size)

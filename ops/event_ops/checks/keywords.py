@@ -1,5 +1,6 @@
 """The keywords that operators share: `mode`, for indices out of range, and `initial`."""
 
+from operator import index
 from typing import Any
 
 import jax
@@ -30,6 +31,15 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
             f"[{low}, {size}); correct them, or use mode='drop' or 'clip'"
         )
     return "drop"
+
+
+def known_integer(name: str, x: Any) -> int:
+    """Return an integer that is compiled in; raise TypeError unless it is one, and known."""
+    try:
+        return index(x)
+    except TypeError:  # a tracer raises a subclass of it
+        why = ": pass it as a static argument, or make it outside of the traced function" * (not is_known(x))
+        raise TypeError(f"{name} is {x!r}; expected an integer that is known when traced{why}") from None
 
 
 def refuse_error(operator: str, mode: str) -> None:

@@ -1,6 +1,5 @@
 """Check the arguments of neuron operators: method, state, parameters."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import jax
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.inputs import in_dtype
+from event_ops.checks.keywords import known_integer
 
 METHODS = ("exact", "euler")
 
@@ -20,10 +20,7 @@ def check_method(method: str, methods: Sequence[str] = METHODS) -> None:
 
 def check_count(name: str, count: Any) -> int:
     """Return `count` as an integer; raise unless it is one, and at least 1."""
-    try:
-        number = operator.index(count)
-    except TypeError:
-        raise TypeError(f"{name} is {count!r}; expected an integer, known when the call is traced") from None
+    number = known_integer(name, count)
     if number < 1:
         raise ValueError(f"{name} is {number}; expected an integer >= 1")
     return number

@@ -1,6 +1,5 @@
 """Check arguments of `lif` and `leaky_integrator`, and make the arrays that their operators take."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +18,7 @@ from event_ops.checks.arrays import (
     check_shape,
     is_known,
 )
+from event_ops.checks.keywords import known_integer
 from event_ops.sparse.csr import CSR
 
 _STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
@@ -184,7 +184,7 @@ def _of_neurons(name: str, x: Any, neurons: int, dtype: Any) -> jax.Array:
 
 def size_of(name: str, x: Any) -> int:
     """Return a size that is static; raise unless it is an integer > 0."""
-    size = operator.index(x)
+    size = known_integer(name, x)
     if size < 1:
         raise ValueError(f"{name} is {size}; expected an integer >= 1")
     return size

@@ -3,7 +3,6 @@
 Each kind has `add`, which defines it as a step of the scan, and `arrays`, which a native run reads.
 """
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from event_ops.catalog.poisson_input.op import poisson_input
 from event_ops.checks.arrays import as_array, is_known
 from event_ops.checks.inputs import is_number
+from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.poisson import check_mean, poisson_tables
 from event_ops.neurons.step import neuron_step
 from event_ops.sparse.pytree import register
@@ -84,7 +84,7 @@ class PoissonInput:
         vars(self).update(receptor=receptor, weight=added, target=target)
         # A tuple has a hash.
         vars(self).update(mean=tuple(means.tolist()) if means.ndim else float(means))
-        vars(self).update(window=_window(operator.index(start), stop))
+        vars(self).update(window=_window(known_integer("start", start), stop))
 
     @property
     def kind(self) -> str:
@@ -123,7 +123,7 @@ def _window(start: int, stop: int | None) -> tuple[int, int] | None:
     """Return the first step and the one behind the last, or None for all steps."""
     if start <= 0 and stop is None:
         return None
-    end = max(start, _LAST) if stop is None else operator.index(stop)
+    end = max(start, _LAST) if stop is None else known_integer("stop", stop)
     if end < start:
         raise ValueError(f"stop is {end}, and start is {start}; expected steps [start, stop)")
     return min(max(start, 0), _LAST), min(max(end, 0), _LAST)
@@ -155,7 +155,7 @@ class TimedInput:
     target: str
 
     def __init__(self, receptor: str, *, name: str, every: int = 1, target: str = "") -> None:
-        steps = operator.index(every)
+        steps = known_integer("every", every)
         if steps < 1 or not name:
             raise ValueError(f"every is {steps} and name is {name!r}; expected at least 1 step, and a name")
         vars(self).update(receptor=receptor, name=name, every=steps, target=target)

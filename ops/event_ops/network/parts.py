@@ -1,7 +1,6 @@
 """The parts of a network but for its inputs and synapses: populations, and the record."""
 
 import inspect
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import as_array
+from event_ops.checks.arrays import FLOATS, as_array, is_known
 from event_ops.checks.inputs import is_number
+from event_ops.checks.keywords import known_integer
 from event_ops.codegen.function import name_of
 from event_ops.neurons.model import DRAWN, REFRACTORY
 from event_ops.neurons.step import NeuronStep
@@ -27,7 +27,8 @@ class Population:
     Args:
         size: how many neurons there are, >= 1.
         model: what `neuron_step` returns, or a step of the catalog, such as `lif_expsyn_step`, or a function
-            that is called as those are: with states and parameters by name.
+            that is called as those are: with states and parameters by name. Spikes that it returns as floats
+            count as 1 where they are not 0, with their derivatives.
         parameters: what the model takes by name beside states and receptors: numbers, or arrays of shape
             (size,); of a model with noise neither seed nor step, which the network gives. With a `surrogate`,
             from `event_ops.surrogate`, derivatives pass through its spikes.
@@ -43,7 +44,7 @@ class Population:
     arrays: dict[str, jax.Array]
 
     def __init__(self, size: int, model: Callable[..., Any], /, **parameters: Any) -> None:
-        count = operator.index(size)
+        count = known_integer("size", size)
         if count < 1:
             raise ValueError(f"size is {count}; expected at least one neuron")
         # Numbers are no leaves, as those of a traced function have lost the precision in which decays are
@@ -91,6 +92,11 @@ class Population:
         shape = next((states[name].shape for name in ordered), (self.size,))
         for name, x in zip((*ordered, "spikes"), (*new, spikes), strict=True):
             dtype = states[name].dtype if name in states else jnp.result_type(x)
+            if name == SPIKES and dtype not in ("bool", *FLOATS):
+                raise TypeError(
+                    f"the model {name_of(self.model)} returns spikes of dtype {dtype}; expected bool, or "
+                    "float32 or float64 that carry the derivative of a surrogate; say who spikes: spikes > 0"
+                )
             if jnp.shape(x) != shape or jnp.result_type(x) != dtype:
                 raise ValueError(
                     f"the model {name_of(self.model)} returns {name} of shape {jnp.shape(x)} and dtype "
@@ -137,7 +143,7 @@ class Record:
     states: dict[str, Any] = field(compare=False)
 
     def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
-        capacity, steps = operator.index(spikes), operator.index(every)
+        capacity, steps = known_integer("spikes", spikes), known_integer("every", every)
         if capacity < 0:
             raise ValueError(f"spikes is {capacity}; expected >= 0, the number that has room in a run")
         if steps < 1:
@@ -148,6 +154,8 @@ class Record:
 
 
 def _ids(given: Any) -> np.ndarray:
+    if not is_known(given):
+        raise TypeError("states has traced ids; expected a list of integers that are known now")
     ids = np.asarray(given)
     if ids.ndim != 1 or (ids.dtype.kind not in "iu" and ids.size):
         raise TypeError(f"states has {ids.dtype}{ids.shape} as ids; expected a list of integers, known now")

@@ -1,7 +1,6 @@
 """The plasticity of a projection: rules of one synapse at spikes of both sides, and the traces they read."""
 
 import inspect
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.inputs import is_number
+from event_ops.checks.keywords import known_integer
 from event_ops.codegen.function import Traced, name_of
 from event_ops.kernels.reference.decay import decay_factor
 from event_ops.network.parts import number
@@ -88,7 +88,7 @@ class Plasticity:
         post_first: bool = False,
         **variables: Any,
     ) -> None:
-        named, lag = dict(traces or {}), operator.index(post_delay)
+        named, lag = dict(traces or {}), known_integer("post_delay", post_delay)
         _check_rules((on_pre, on_post), named, variables)
         _check_times(named, dt)
         if lag < 0:

@@ -1,6 +1,5 @@
 """Projections: synapses between populations, with one delay for all or one for each."""
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, is_known, summed_in
+from event_ops.checks.keywords import known_integer
 from event_ops.network.plasticity import Plasticity
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
@@ -73,9 +73,14 @@ class Projection:
                 "entry of A, or the number of rows that A has for each neuron"
             )
         if slots is None:
+            if not is_known(delay):
+                raise TypeError(
+                    "delay is traced; expected integers that are known when traced: make the projection "
+                    "outside of the traced function"
+                )
             by_delay, ages, least = _by_delay(matrix, np.asarray(delay))
         else:
-            by_delay, (ages, least) = matrix, _slots_of(matrix, operator.index(slots))
+            by_delay, (ages, least) = matrix, _slots_of(matrix, known_integer("slots", slots))
         if plasticity is not None:
             by_delay = _learning(by_delay, plasticity, delay)
         vars(self).update(A=by_delay, plasticity=plasticity, receptor=receptor, source=source, target=target)
@@ -160,6 +165,11 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
         raise ValueError(f"delay is or contains {wrong}; expected >= 0, in steps, and below 2**31 - 1")
     if not delays.ndim:
         return A, (int(delays),), int(delays)
+    if not is_known(A.indptr):
+        raise TypeError(
+            "A is traced, and there is a delay for each entry, by which entries are sorted; expected one for "
+            "all; or make the projection outside of the traced function, and pass it as an argument"
+        )
     (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
     if A.indptr.ndim > 1:
         raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")

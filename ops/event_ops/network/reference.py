@@ -14,6 +14,7 @@ from event_ops.catalog.dense_event_matvec.op import dense_event_matvec
 from event_ops.catalog.pack_events.op import pack_events
 from event_ops.catalog.spike_compact.op import spike_compact
 from event_ops.catalog.unpack_events.op import unpack_events
+from event_ops.kernels.reference.spiking import as_ones
 from event_ops.network.inputs import Given
 from event_ops.network.layout import Arrivals, Layout, empty_receptors, float_of
 from event_ops.network.learning import Synapses, fired, learned
@@ -101,6 +102,8 @@ def stepped(layout: Layout, carry: Carry, inputs: Given) -> tuple[Carry, dict[st
     for name, population in layout.populations.items():
         given = variables[name] | noise_of(layout, name, inputs.seed, carry.step)
         neurons[name], spikes[name] = population.step(carry.neurons[name], given)
+        if spikes[name].dtype != bool:  # a run that goes on has bits of them
+            spikes[name] = as_ones(spikes[name])
         row, now = carry.step % layout.slots[name], spikes[name]
         sent = pack_events(now) if now.dtype == bool else now
         history[name] = carry.history[name].at[row].set(sent)

@@ -1,6 +1,5 @@
 """`Network`: its parts, its first state, and a run of many steps as one operator."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import as_array
+from event_ops.checks.keywords import known_integer
 from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
 from event_ops.network.functions import Functions
@@ -164,7 +164,7 @@ class Network:
             ValueError: a shape, a receptor, or the name of an input that does not fit, or a native backend
                 where it cannot be.
         """
-        count = check_steps(operator.index(steps), self.record)
+        count = check_steps(known_integer("steps", steps), self.record)
         check_state(state, self.layout, self.record, count)
         functions = Functions.of(self, state)
         is_smooth = has_surrogates(self, state, functions)

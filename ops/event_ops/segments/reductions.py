@@ -3,7 +3,6 @@
 What they are made of is differentiated, batched and run on backends as the operators are.
 """
 
-import operator
 from typing import Any
 
 import jax
@@ -15,6 +14,7 @@ from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, REALS
 from event_ops.checks.at_places import checked_segments
+from event_ops.checks.keywords import known_integer
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import along
 from event_ops.segments.shared import COMPLEX, one_program, places_of, taken
@@ -156,10 +156,7 @@ def segment_var(
 
     Source: 0 for a segment without data is what PyTorch Geometric returns.
     """
-    try:
-        ddof = operator.index(ddof)
-    except TypeError:  # a tracer raises a subclass of it
-        raise TypeError(f"ddof is {ddof!r}; expected an integer that is known when traced") from None
+    ddof = known_integer("ddof", ddof)
     if ddof < 0:
         raise ValueError(f"ddof is {ddof}; expected >= 0")
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)

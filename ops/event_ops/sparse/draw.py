@@ -1,6 +1,5 @@
 """Random `CSR`s."""
 
-import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,6 +8,7 @@ import jax.numpy as jnp
 
 from event_ops.checks.arrays import check_countable
 from event_ops.checks.csr import matrix_shape
+from event_ops.checks.keywords import known_integer
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -51,7 +51,7 @@ def random(
     if density is not None:
         row, column = _anywhere(of_places, density, rows, columns)
     else:
-        row, column = _in_each_row(of_places, operator.index(per_row or 0), rows, columns)
+        row, column = _in_each_row(of_places, known_integer("per_row", per_row), rows, columns)
     indptr = jnp.searchsorted(row, jnp.arange(rows + 1, dtype=row.dtype)).astype(jnp.int32)
     data = sampler(of_weights, row.shape, jax.dtypes.canonicalize_dtype(dtype))
     return cls(data, column, indptr, shape=(rows, columns), validate=False)

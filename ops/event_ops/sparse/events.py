@@ -11,6 +11,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_encoded
+from event_ops.kernels.reference.spiking import as_ones
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.pytree import register
 
@@ -66,7 +67,7 @@ class Events:
                     "expected floats, which have a derivative, such as spikes of a step with surrogate=; or "
                     "leave it out"
                 )
-            events = _ones(events)
+            events = as_ones(events)
         vars(self).update(values=events, encoding=encoding)
 
     # NumPy's arrays leave both products to the two methods.
@@ -85,17 +86,6 @@ class Events:
     def T(self) -> Events:
         """The events with their last two axes swapped; a vector as it is."""
         return self if self.values.ndim == 1 else jax.tree.map(lambda x: x.mT, self)
-
-
-@jax.custom_jvp
-def _ones(events: jax.Array) -> jax.Array:
-    """Return 1 for each float that is not zero, else 0, with the derivative 1 everywhere."""
-    return (events != 0).astype(events.dtype)
-
-
-@_ones.defjvp
-def _jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    return _ones(*primals), tangents[0]
 
 
 def _refuse_dense(other: Any, orientation: str) -> Any:

@@ -1,13 +1,12 @@
 """The operator `unpack_events`: checks, backends."""
 
-import operator
-
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
+from event_ops.checks.keywords import known_integer
 
 
 def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> jax.Array:
@@ -27,7 +26,7 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
         TypeError: words is not uint32, or n is no integer.
         ValueError: n < 0, or words has another shape.
     """
-    words, size = as_array(words), operator.index(n)
+    words, size = as_array(words), known_integer("n", n)
     if size < 0:
         raise ValueError(f"n is {size}; expected >= 0, the number of events that were packed")
     check_dtype("words", words, ("uint32",))

@@ -56,6 +56,17 @@ def _raised_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
     return after, d_after + rise * d_spikes
 
 
+@jax.custom_jvp
+def as_ones(spikes: jax.Array) -> jax.Array:
+    """Return 1 for each float that is not zero, else 0, with the derivative 1 everywhere."""
+    return (spikes != 0).astype(spikes.dtype)
+
+
+@as_ones.defjvp
+def _ones_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    return as_ones(*primals), tangents[0]
+
+
 def is_held(refractory: jax.Array, dt: jax.Array) -> jax.Array:
     """Return whether the refractory time of each neuron lasts through this step."""
     # Half a step: what is left after whole steps is not quite 0 by rounding, and must not be one step more.
