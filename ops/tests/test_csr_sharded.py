@@ -128,6 +128,9 @@ def test_operands_of_another_shape_are_refused():
         np.ones(2, "f") @ S
     with pytest.raises(ValueError, match=r"x has shape \(3,\); expected \(2,\)"):
         S.scatter(np.ones(3, "f"))
+    for call, said in ((S.scatter, "x is traced"), (S.gather, "blocks are traced")):
+        with pytest.raises(TypeError, match=f"{said}; expected a known array"):
+            jax.jit(call)(np.ones((1, 2), "f"))
     with pytest.raises(ValueError, match=r"data has shape \(3,\); expected \(1, 3\)"):
         S.with_data(np.ones(3, "f"))
     with pytest.raises(ValueError, match=r"x has shape \(2,\)"):

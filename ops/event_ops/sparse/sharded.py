@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
@@ -82,6 +83,8 @@ class Sharded:
 
         Each process only sends the blocks of its own devices.
         """
+        if isinstance(x, Tracer):
+            raise TypeError("x is traced; expected a known array: scatter it outside, and pass its blocks")
         whole: Any = np.asarray(x)
         check_shape("x", whole, (self.shape[0], *whole.shape[1:]), why="one element per row of A")
 
@@ -94,6 +97,8 @@ class Sharded:
 
     def gather(self, blocks: jax.Array) -> Any:
         """Return blocks as a NumPy array, (rows, ...): an all-gather, in which every process takes part."""
+        if isinstance(blocks, Tracer):
+            raise TypeError("blocks are traced; expected a known array: return them, and gather them outside")
         whole = np.asarray(jax.device_put(blocks, NamedSharding(self.mesh, P())))
         sizes = np.diff(self.starts)
         return np.concatenate([block[:size] for block, size in zip(whole, sizes, strict=True)])
