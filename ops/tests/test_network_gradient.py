@@ -22,6 +22,7 @@ from event_ops.surrogate import triangular
 
 N, OUT, STEPS = 12, 3, 30
 SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
+MANY = np.ones(1025, np.float32)  # more than a kernel holds
 
 
 def dense(rows, columns, scale, seed=0):
@@ -118,11 +119,12 @@ def test_the_gradient_of_the_scan_is_that_of_a_loop_by_hand():
             {"projections": [Projection(SQUARE, "jump", delay=1, plasticity=Plasticity(lambda w: w))]},
             "a projection has plasticity",
         ),
+        ({"surrogate": lambda x: jnp.asarray(MANY)[0] + 0 * x}, "holds an array of more than 1024 elements"),
     ],
 )
 def test_what_has_no_native_gradient_says_why_and_has_that_of_the_scan(changed, reason):
-    population = Population(3, lif_step, surrogate=triangular(width=9.0), I_syn=0.0, **LIF)
-    parts = {"projections": [], "inputs": []} | changed
+    parts = {"projections": [], "inputs": [], "surrogate": triangular(width=9.0)} | changed
+    population = Population(3, lif_step, surrogate=parts.pop("surrogate"), I_syn=0.0, **LIF)
 
     def rates(V_m, backend=None):
         network = Network(population, **parts, record=Record(states={"spikes": [0, 1, 2]}, every=5))

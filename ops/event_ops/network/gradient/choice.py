@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from event_ops.network import reference
 from event_ops.network.functions import Functions
+from event_ops.network.gradient.adjoint import adjoint_of
 from event_ops.network.gradient.primitive import forward_kernel
 from event_ops.network.plan import NoNativeRunError, Plan, plan_of
 from event_ops.network.states import State
@@ -56,6 +57,11 @@ def lacks_gradient(network: Any, state: State) -> str:
 def _of_neurons(plan: Plan) -> str:
     if any(part.noise for part in plan.populations):
         return "a model draws noise, which has no native gradient"
+    try:
+        for part in plan.populations:
+            adjoint_of(part.neuron, ())
+    except ValueError as reason:  # a surrogate may do what JAX can and kernels lack
+        return f"the derivative of a neuron has no kernel: {reason}"
     return ""
 
 
