@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from llvmlite import binding as llvm
 
-# Most kernels that are tested run for less time than better code would take to compile.
-OPTIMISATION: Final = 1
+# Kernels that are tested run for less time than better code would take to compile.
+OPTIMISATION: Final = 0
 _SYMBOL: Final = "run"
 
 
