@@ -8,6 +8,7 @@ accesses are forgotten and counted, so that races may be missed, but none is inv
 """
 
 import functools
+import mmap
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,19 @@ class State:
         sizes |= {clocks.ARRIVED: running * BARRIERS * threads, clocks.ARRIVED_ROW: running * BARRIERS}
         # Three int64 of a variable are six int32.
         sizes |= {clocks.RECORD: records * WIDTH, clocks.KEYS: variables * 6}
-        self.tables = {place: np.zeros(size, np.int32) for place, size in sizes.items()}
+        self.tables = {place: unused(size) for place, size in sizes.items()}
         for place, values in self.tables.items():
             self.head[place] = values.ctypes.data
         self.address = int(self.head.ctypes.data)
+
+
+def unused(size: int) -> Any:
+    """Return zeros, int32[size], that take memory when they are used.
+
+    np.zeros clears what an earlier launch has left, of up to 32 MB, and so takes all of it.
+    """
+    pages = mmap.mmap(-1, max(1, 4 * size), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, np.int32, size)
 
 
 def shadow(size: int) -> Any:
