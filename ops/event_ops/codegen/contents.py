@@ -1,4 +1,4 @@
-"""The contents of a traced function: its text, its constants, and those of derivatives that are its own.
+"""The contents of a traced function: its text and constants, and its derivatives where rules define them.
 
 Of two traced functions with equal contents, all values are the same, and so are all derivatives.
 """
@@ -17,7 +17,7 @@ _ORDERS: Final = 3  # of derivatives that are compared; functions whose rules go
 
 
 def contents_of(traced: ClosedJaxpr, orders: int = _ORDERS) -> Hashable:
-    """Return the contents of a traced function; what is equal to nothing, if it reads values outside."""
+    """Return the contents of a traced function; a new object, equal to none, if a constant is not known."""
     text, constants = str(traced.jaxpr), [np.asarray(x) if is_known(x) else x for x in _constants(traced)]
     if not is_known(*constants) or "custom_vjp_call" in text:
         return object()
