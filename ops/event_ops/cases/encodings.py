@@ -52,7 +52,7 @@ unpack_events = OperatorCases(
     ),
     (
         _word("signed", TypeError, "words has dtype int32", words=np.zeros(2, np.int32)),
-        _word("fraction", TypeError, "float", n=40.0),
+        _word("fraction", TypeError, "n is 40.0; expected an integer", n=40.0),
         _word("negative", ValueError, "n is -1", words=np.zeros(0, np.uint32), n=-1),
         _word("short", ValueError, r"expected \(2,\).*n=40", words=np.zeros(1, np.uint32)),
         _word("long", ValueError, r"words has shape \(3,\)", words=np.zeros(3, np.uint32)),
@@ -83,7 +83,7 @@ spike_compact = OperatorCases(
         _spikes("float", TypeError, "spikes has dtype float32", spikes=np.zeros(4, np.float32)),
         _spikes("grid", ValueError, "spikes has 2 dimensions", spikes=np.zeros((4, 2), bool)),
         _spikes("negative", ValueError, "capacity is -1", capacity=-1),
-        _spikes("fraction", TypeError, "float", capacity=2.5),
+        _spikes("fraction", TypeError, "capacity is 2.5; expected an integer", capacity=2.5),
     ),
     EXACT,
 )

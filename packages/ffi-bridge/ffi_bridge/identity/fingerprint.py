@@ -44,9 +44,9 @@ class Fingerprint:
     portable: bool
 
 
-def fingerprint(*values: object) -> Fingerprint:
-    """Return the fingerprint of the contents of `values`."""
-    digest, walk = hashlib.blake2b(digest_size=16), Walk()
+def fingerprint(*values: object, instances: bool = False) -> Fingerprint:
+    """Return the fingerprint of the contents of `values`; `instances`: as `Walk` has it."""
+    digest, walk = hashlib.blake2b(digest_size=16), Walk(instances=instances)
     for token in walk.tokens(values):
         digest.update(token.encode() if isinstance(token, str) else token)
         # Without an end of each token "ab", "c" would be as "a", "bc".
@@ -61,26 +61,32 @@ def compiled_callees(function: object) -> list[Any]:
     return list(walk.compiled)
 
 
-def overloads_of_others() -> list[object]:
-    """Return the overloads of library functions, methods and attributes that were declared outside Numba.
+def overloads_of_others() -> Fingerprint:
+    """Return the fingerprint of the overloads of library functions that were declared outside Numba.
 
     Any kernel may call one; the fingerprint of a kernel covers the overloads of functions of one's own.
     """
     declared = [(x.key, internals.overload_of(x)) for x in internals.declared_templates()]
-    return [
+    of_others = [
         (key, function)
         for key, function in declared
         # Functions that Numba compiles from text belong to no module.
         if function and (function.__module__ or "numba").partition(".")[0] not in _COMPILERS
         if is_library_name(key) or not callable(key)
     ]
+    return fingerprint(of_others, instances=True)
 
 
 class Walk:
-    """A walk through the contents of values: the functions of Python in them, and all that these read."""
+    """A walk through the contents of values: the functions of Python in them, and all that these read.
 
-    def __init__(self) -> None:
+    `instances`: those of classes of Python count by their attributes, some of which may be caches that fill;
+    else, like all objects, by identity.
+    """
+
+    def __init__(self, *, instances: bool = False) -> None:
         self.portable = True
+        self._by_attributes = instances
         self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
         self._functions: dict[int, int] = {}
         self._instances: dict[int, int] = {}
@@ -159,7 +165,7 @@ class Walk:
             yield from self.tokens(definition)
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
-        elif is_of_python(type(value)):
+        elif self._by_attributes and is_of_python(type(value)):
             yield from self._instance(value)
         else:
             yield from self._c_function(value)

@@ -83,9 +83,10 @@ def key_of(name: str) -> str | None:
     machine = target_context().codegen().magic_tuple()
     # numba-cuda adds settings of its own, once it is loaded.
     settings = {n: v for n, v in kernel_cache.settings_of(config).items() if "CUDA" not in n}
-    around = (kernel_cache.own_sources(), versions, machine, settings)
-    hashed = fingerprint(name, around, overloads_of_others())
-    return hashed.digest if hashed.portable else None
+    overloads = overloads_of_others()
+    around = (kernel_cache.own_sources(), versions, machine, settings, overloads.digest)
+    hashed = fingerprint(name, around)
+    return hashed.digest if hashed.portable and overloads.portable else None
 
 
 def is_portable(compiled: CompileResult, entry: Entry) -> bool:

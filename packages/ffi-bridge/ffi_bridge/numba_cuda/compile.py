@@ -83,10 +83,12 @@ def _stored_or_compiled(
 ) -> Compiled:
     """Read a kernel from the kernel cache, or compile it, and keep it where a key can stand for it."""
     settings = kernel_cache.settings_of(compiler.config)
-    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings, overloads_of_others())
+    overloads = overloads_of_others()
+    around = (kernel_cache.own_sources(), compiler.version, _toolchain(), settings, overloads.digest)
     identity = fingerprint(around, kernel, repr(tuple(arguments)), capability, _lines(kernel, with_ptx))
     # Files that are linked may change under their names.
-    key = identity.digest if identity.portable and not kernel.targetoptions.get("link") else None
+    is_named = identity.portable and overloads.portable and not kernel.targetoptions.get("link")
+    key = identity.digest if is_named else None
     if key and (entry := kernel_cache.load(key, entry=str, ptx=str, cooperative=bool)):
         facts = entry.facts
         return Compiled(entry.code, facts["entry"], facts["cooperative"], facts["ptx"].encode())
