@@ -12,6 +12,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 
 from event_ops.checks.arrays import is_known
+from event_ops.codegen.program import Program
 
 _ORDERS: Final = 3  # of derivatives that are compared; functions whose rules go on are equal to none
 
@@ -26,10 +27,15 @@ def contents_of(traced: ClosedJaxpr, orders: int = _ORDERS) -> Hashable:
     if "custom_jvp_call" not in text:
         return own
     # The text has the name of such a rule alone.
-    return own, contents_of(derivative_of(traced), orders - 1) if orders else object()
+    return own, contents_of(_derivative_of(traced), orders - 1) if orders else object()
 
 
-def derivative_of(traced: ClosedJaxpr) -> ClosedJaxpr:
+def derivatives_of(program: Program, traced: ClosedJaxpr) -> Hashable:
+    """Return the contents of the derivatives of a traced function, or "" if they follow from its program."""
+    return contents_of(_derivative_of(traced)) if program.has_own_derivatives else ""
+
+
+def _derivative_of(traced: ClosedJaxpr) -> ClosedJaxpr:
     """Return the traced function, with the tangents of its floats, of its inputs and their tangents."""
     inputs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in traced.in_avals]
     floats = [i for i, x in enumerate(inputs) if jnp.issubdtype(x.dtype, jnp.floating)]

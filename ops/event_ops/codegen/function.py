@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from event_ops.codegen.concrete import explain
-from event_ops.codegen.contents import contents_of, derivative_of
+from event_ops.codegen.contents import derivatives_of
 from event_ops.codegen.identity import identity_of
 from event_ops.codegen.operations import walk
 from event_ops.codegen.primitives import LACKED_BY_WARP
@@ -151,7 +151,7 @@ def _traced(
         explain(error, source)
         raise
     program = Program.of(jaxpr, source)
-    derivatives = contents_of(derivative_of(jaxpr)) if program.has_own_derivatives else ""
+    derivatives = derivatives_of(program, jaxpr)
     return Traced(program, tuple(map(str, dtypes)), places, count, derivatives, name, jaxpr)
 
 

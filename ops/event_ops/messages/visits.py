@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
-from event_ops.codegen.contents import contents_of, derivative_of
+from event_ops.codegen.contents import derivatives_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import names_read
 from event_ops.codegen.program import Program
@@ -90,7 +90,7 @@ def _made(
         # Once more, of these alone, so that kernels read no array that they do not use.
         jaxpr = jax.make_jaxpr(of_used)(*(scalars[i] for i in used))
         program = Program.of(jaxpr, source)
-        derivatives = contents_of(derivative_of(jaxpr)) if program.has_own_derivatives else ""
+        derivatives = derivatives_of(program, jaxpr)
     of_inputs = tuple(dtypes[i] for i in used), tuple(places[i] for i in used)
     return Traced(program, *of_inputs, 0, derivatives, name, jaxpr), used
 
