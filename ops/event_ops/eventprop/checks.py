@@ -18,7 +18,6 @@ from event_ops.checks.arrays import (
     check_shape,
     is_known,
 )
-from event_ops.checks.keywords import known_integer
 from event_ops.sparse.csr import CSR
 
 _STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
@@ -180,11 +179,3 @@ def _of_neurons(name: str, x: Any, neurons: int, dtype: Any) -> jax.Array:
     if values.dtype != dtype:
         raise TypeError(f"{name} has dtype {values.dtype} and weights {dtype}; expected one dtype; cast one")
     return jnp.broadcast_to(values, neurons)
-
-
-def size_of(name: str, x: Any) -> int:
-    """Return a size that is static; raise unless it is an integer > 0."""
-    size = known_integer(name, x)
-    if size < 1:
-        raise ValueError(f"{name} is {size}; expected an integer >= 1")
-    return size

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.eventprop.checks import Synapses, constants, input_spikes, potentials, size_of
+from event_ops.checks.neuron import check_count
+from event_ops.eventprop.checks import Synapses, constants, input_spikes, potentials
 from event_ops.eventprop.operators import forward
 
 
@@ -131,7 +132,7 @@ def lif(
     synapses = Synapses.of(weights, delay, recurrent, recurrent_delay, dt)
     levels = V_th, V_reset, E_L, V_m, I_syn
     neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": t_ref}
-    sizes = size_of("steps", steps), size_of("capacity", capacity), 0
+    sizes = check_count("steps", steps), check_count("capacity", capacity), 0
     spikes, out_ids, ends, _ = _run(times, ids, synapses, levels, neuron, sizes, backend)
     return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])
 
@@ -176,7 +177,7 @@ def leaky_integrator(
     synapses = Synapses.of(weights, delay, None, None, dt)
     levels = math.inf, E_L, E_L, V_m, I_syn
     neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": 0.0}
-    rows = size_of("steps", steps)
+    rows = check_count("steps", steps)
     *_, trace = _run(times, ids, synapses, levels, neuron, (rows, 1, rows), backend)
     return trace[0]
 
