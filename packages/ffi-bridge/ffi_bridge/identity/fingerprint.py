@@ -165,7 +165,7 @@ class Walk:
             yield from self.tokens(definition)
         elif type(value).__module__.startswith("numba."):
             yield self._identity(value)
-        elif self._by_attributes and is_of_python(type(value)):
+        elif self._by_attributes and _is_of_python(type(value)):
             yield from self._instance(value)
         else:
             yield from self._c_function(value)
@@ -270,11 +270,11 @@ def is_library_name(value: object) -> bool:
     return named and root in _LIBRARIES
 
 
-def is_of_python(kind: type) -> bool:
+def _is_of_python(kind: type) -> bool:
     """Return whether a class and its bases are written in files of Python: instances have no other state."""
     modules = (sys.modules.get(base.__module__) for base in kind.__mro__[:-1])
     paths = [str(getattr(module, "__file__", None)) for module in modules]
-    return bool(paths) and all(path.endswith(".py") for path in paths) and _definition(kind) is not None
+    return bool(paths) and all(path.endswith(".py") for path in paths)
 
 
 def _definition(kind: type) -> object | None:
