@@ -41,7 +41,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def for_any_window(draw: Callable[..., str], *of: Any) -> str:
-    """Return `dots` or `curves` for wide windows and for phones; `_static/site.css` shows what fits."""
+    """Return a drawing for wide windows and one for phones; `_static/site.css` shows the one that fits."""
     wide, narrow = draw(*of, WIDTH), draw(*of, NARROW)
     return f'<div><div class="wide">{wide}</div><div class="narrow">{narrow}</div></div>'
 

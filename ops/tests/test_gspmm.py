@@ -169,7 +169,7 @@ def test_transforms(storage, reduce):
 
 
 def test_no_array_of_edges_times_features_is_made():
-    """Its kernels are those whose derivatives another test looks at."""
+    """Kernels are shared with the test of derivatives."""
     A, _, _ = matrix("csr")
     x_src, x_dst = map(jnp.asarray, features(3))
 

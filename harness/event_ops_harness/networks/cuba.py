@@ -67,7 +67,7 @@ NEURON: Final = event_ops.neuron_step(
 def drive_gains(connectivity: Connectivity, model: CubaParameters) -> tuple[float, float]:
     """Return the drive in mV per unit of g, for each channel."""
     weight_ex, weight_in = connectivity.channel_scale
-    return (weight_ex * model.drive_gain(model.tau_syn_ex), weight_in * model.drive_gain(model.tau_syn_in))
+    return weight_ex * model.drive_gain(model.tau_syn_ex), weight_in * model.drive_gain(model.tau_syn_in)
 
 
 def parameters(connectivity: Connectivity, model: CubaParameters) -> dict[str, float]:

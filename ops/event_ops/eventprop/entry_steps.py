@@ -67,7 +67,7 @@ def walk_entries(
             )  # fmt: skip
             before = end
             if k < count:
-                near.V[c], near.I[c] = (near.V_end[c], I_end + entries.weights[table.entries[places[k]]])
+                near.V[c], near.I[c] = near.V_end[c], I_end + entries.weights[table.entries[places[k]]]
     return spikes
 
 
