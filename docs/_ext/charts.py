@@ -6,11 +6,11 @@ Both read `harness/results` when the site is built, so that a page has what was 
 from typing import Any
 
 from docutils import nodes
-from drawing import legend
 from drawn_records import CHARTS
 from sphinx.util.docutils import SphinxDirective
 
 from event_ops_harness.headlines import quote
+from event_ops_harness.report.drawing import legend
 from event_ops_harness.results import RESULTS, markdown_table
 
 LONG = 40  # rows of a table, which is folded then

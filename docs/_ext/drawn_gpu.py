@@ -4,9 +4,8 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from drawing import Drawn, Marks, dots, for_any_window
-
 from event_ops_harness.headlines import records
+from event_ops_harness.report.drawing import Drawn, Marks, dots, for_any_window
 from event_ops_harness.report.figures import percent, ratio
 
 BUSY: Final = ", GPU busy, "

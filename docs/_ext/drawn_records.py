@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from drawing import Drawn, Marks, curves, dots, for_any_window
 from drawn_gpu import LAUNCHES, of_counted, of_gpu, of_limit, of_runs
 from drawn_gpu import NETWORKS as NETWORKS_ON_GPU
 from operator_tables import Results, latest
@@ -13,6 +12,7 @@ from operator_tables import Results, latest
 from event_ops.discover import operators
 from event_ops_harness import headlines
 from event_ops_harness.headlines import records
+from event_ops_harness.report.drawing import Drawn, Marks, curves, dots, for_any_window
 from event_ops_harness.report.figures import count, duration, ratio
 from event_ops_harness.report.rows import REFERENCE, Group, Timing, groups
 from event_ops_harness.results import RESULTS

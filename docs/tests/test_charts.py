@@ -6,12 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from drawing import LABEL, NARROW, WIDTH, curves, dots, legend
 from drawn_records import CHARTS
 from standalone import headlines
 
 from event_ops.discover import operators
 from event_ops_harness.headlines import FIGURES, figures, plain, quote, records
+from event_ops_harness.report.drawing import LABEL, NARROW, WIDTH, curves, dots, legend
 from event_ops_harness.report.rows import groups
 
 DOCS = Path(__file__).parents[1]
