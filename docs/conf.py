@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 
 import root_pages
 
+import event_ops_harness.report
 import ffi_bridge
 
 
@@ -29,6 +30,7 @@ def answers(site: str) -> bool:
 
 
 BUILD = Path(__file__).parents[1] / "build"
+CHARTS = Path(event_ops_harness.report.__file__).parent / "templates" / "charts.css"
 
 # The same pages wherever they are built.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -112,8 +114,8 @@ html_baseurl = f"https://{owner}.github.io/{name}/"
 html_theme = "furo"
 pygments_dark_style = "github-dark"  # every colour of it stands out by 4.5 or more
 html_title = f"event-ops {release}"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_static_path = ["_static", str(CHARTS)]
+html_css_files = [CHARTS.name, "site.css"]
 html_js_files = [("copy.js", {"defer": "defer"})]
 html_logo = html_favicon = "_static/logo.svg"
 html_theme_options = {

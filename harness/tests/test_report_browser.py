@@ -23,7 +23,7 @@ addEventListener("load", () => {
   const root = document.documentElement, panel = document.querySelector("details[id]:not([open])");
   root.dataset.overflow = root.scrollWidth - innerWidth;
   root.dataset.dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.charts = [...document.querySelectorAll("svg.chart")].filter(x => x.clientWidth > 250).length;
+  root.dataset.charts = [...document.querySelectorAll(".chart svg")].filter(x => x.clientWidth > 250).length;
   root.dataset.requests = performance.getEntriesByType("resource").length;
   location.hash = panel.id;
   root.dataset.target = document.querySelector(":target").id;

