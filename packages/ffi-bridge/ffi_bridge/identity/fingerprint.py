@@ -12,8 +12,7 @@ import hashlib
 import struct
 import sys
 import types
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -46,18 +45,22 @@ class Fingerprint:
 
 def fingerprint(*values: object, instances: bool = False) -> Fingerprint:
     """Return the fingerprint of the contents of `values`; `instances`: as `Walk` has it."""
-    digest, walk = hashlib.blake2b(digest_size=16), Walk(instances=instances)
-    for token in walk.tokens(values):
-        digest.update(token.encode() if isinstance(token, str) else token)
-        # Without an end of each token "ab", "c" would be as "a", "bc".
-        digest.update(b"\0")
-    return Fingerprint(digest.hexdigest(), walk.portable)
+    walk = Walk(instances=instances)
+    walk.add(values)
+    return Fingerprint(digest_of(walk.tokens), walk.portable)
+
+
+def digest_of(tokens: Iterable[str | bytes]) -> str:
+    """Return the hash of contents."""
+    # Without an end of each token "ab", "c" would be as "a", "bc".
+    ended = b"\0".join([*(x.encode() if isinstance(x, str) else x for x in tokens), b""])
+    return hashlib.blake2b(ended, digest_size=16).hexdigest()
 
 
 def compiled_callees(function: object) -> list[Any]:
     """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
     walk = Walk()
-    deque(walk.tokens(function), maxlen=0)
+    walk.add(function)
     return list(walk.compiled)
 
 
@@ -80,115 +83,117 @@ def overloads_of_others() -> Fingerprint:
 class Walk:
     """A walk through the contents of values: the functions of Python in them, and all that these read.
 
+    `tokens`: the contents so far, a flat, unambiguous list; not a generator in generators, as deep as calls.
     `instances`: those of classes of Python count by their attributes, some of which may be caches that fill;
     else, like all objects, by identity.
     """
 
     def __init__(self, *, instances: bool = False) -> None:
         self.portable = True
+        self.tokens: list[str | bytes] = []
         self._by_attributes = instances
         self.compiled: dict[Any, None] = {}  # in the order of completion: callees first
         self._functions: dict[int, int] = {}
         self._instances: dict[int, int] = {}
         self._modules: set[int] = set()
 
-    def tokens(self, value: object) -> Iterator[str | bytes]:
-        """Yield the contents of `value` as a flat, unambiguous stream."""
-        yield type(value).__qualname__
+    def add(self, value: object) -> None:
+        """Add the contents of `value`."""
+        self.tokens.append(type(value).__qualname__)
         # Before numbers, of which members of an IntEnum are some.
         if isinstance(value, enum.Enum):
-            yield from (type(value).__module__, value.name)
-            yield from self.tokens(value.value)
+            self.tokens += (type(value).__module__, value.name)
+            self.add(value.value)
         elif value is None or value is ... or isinstance(value, (bool, int, str)):
-            yield repr(value)
+            self.tokens.append(repr(value))
         elif isinstance(value, (float, complex)):  # with all the bits of a NaN
-            yield struct.pack("dd", complex(value).real, complex(value).imag)
+            self.tokens.append(struct.pack("dd", complex(value).real, complex(value).imag))
         elif isinstance(value, bytes):
-            yield value
+            self.tokens.append(value)
         elif isinstance(value, np.ndarray) and not (value.nbytes <= _COPIED_BYTES and value.flags.forc):
-            yield self._identity(value)  # a kernel reads it in place
+            self.tokens.append(self._identity(value))  # a kernel reads it in place
         elif isinstance(value, (np.ndarray, np.generic)):
-            yield from (str(value.dtype), str(value.shape), value.tobytes())
+            self.tokens += (str(value.dtype), str(value.shape), value.tobytes())
         elif isinstance(value, np.dtype):
-            yield str(value)
+            self.tokens.append(str(value))
         elif isinstance(value, (tuple, list)):
-            yield from getattr(value, "_fields", ())
-            yield from self._sequence(value)
+            self.tokens += getattr(value, "_fields", ())
+            self._sequence(value)
         elif isinstance(value, (set, frozenset)):
             # The order of a set of strings is another one in every process.
-            yield from self._sequence(sorted(value, key=repr))
+            self._sequence(sorted(value, key=repr))
         elif isinstance(value, Mapping):
-            yield from self._sequence(sorted(value.items(), key=repr))
+            self._sequence(sorted(value.items(), key=repr))
         else:
-            yield from self._named(value)
+            self._named(value)
 
-    def _sequence(self, values: Iterable[object]) -> Iterator[str | bytes]:
+    def _sequence(self, values: Iterable[object]) -> None:
         items = list(values)
-        yield str(len(items))
+        self.tokens.append(str(len(items)))
         for item in items:
-            yield from self.tokens(item)
+            self.add(item)
 
-    def _named(self, value: object) -> Iterator[str | bytes]:
-        """Yield the contents of functions, dispatchers, modules and types; the identity of all else."""
+    def _named(self, value: object) -> None:
+        """Add the contents of functions, dispatchers, modules and types; the identity of all else."""
         if (callback := internals.callback_of(value)) is not None:
-            yield self._callback(value, callback)
+            self.tokens.append(self._callback(value, callback))
         elif is_library_name(value):
-            yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+            self.tokens.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}")
         elif isinstance(value, types.FunctionType):
-            yield from self.function(value)
-            yield from self._overloads(value)
+            self.function(value)
+            self._overloads(value)
         elif isinstance(function := getattr(value, "py_func", None), types.FunctionType):
-            yield from self.function(function)
-            yield from self.tokens((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
+            self.function(function)
+            self.add((getattr(value, "targetoptions", {}), getattr(value, "locals", {})))
             if internals.is_dispatcher(value):
                 self.compiled[value] = None
         elif (definition := internals.definition_of(value)) is not None:
-            yield from self.function(definition)  # an intrinsic: `numba.extending.intrinsic`
+            self.function(definition)  # an intrinsic: `numba.extending.intrinsic`
         elif isinstance(value, types.CodeType):
-            yield self.code(value)
+            self.tokens.append(self.code(value))
         elif isinstance(value, types.ModuleType):
-            yield value.__name__
+            self.tokens.append(value.__name__)
         elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
-            yield type(value).__qualname__  # such as llvmlite's Undefined
+            self.tokens.append(type(value).__qualname__)  # such as llvmlite's Undefined
         elif _is_numba_type(value):
             # The text of a type may have the address of an object in it.
             self.portable &= _ADDRESS not in str(value)
-            yield str(value)
-            yield str(internals.signature_of(value))
+            self.tokens.append(str(value))
+            self.tokens.append(str(internals.signature_of(value)))
         elif isinstance(value, np.ufunc):
-            yield value.__name__
+            self.tokens.append(value.__name__)
         elif any(inside := internals.dispatcher_and_methods(value)):
-            yield self._identity(value)
-            yield from self.tokens(inside)
+            self.tokens.append(self._identity(value))
+            self.add(inside)
         elif isinstance(value, type) and (definition := _definition(value)) is not None:
-            yield f"{value.__module__}.{value.__qualname__}"
-            yield from self.tokens(definition)
+            self.tokens.append(f"{value.__module__}.{value.__qualname__}")
+            self.add(definition)
         elif type(value).__module__.startswith("numba."):
-            yield self._identity(value)
+            self.tokens.append(self._identity(value))
         elif self._by_attributes and _is_of_python(type(value)):
-            yield from self._instance(value)
+            self._instance(value)
         else:
-            yield from self._c_function(value)
+            self._c_function(value)
 
-    def _instance(self, value: object) -> Iterator[str | bytes]:
-        """Yield the class of `value`, each class under which it stands, and its attributes."""
+    def _instance(self, value: object) -> None:
+        """Add the class of `value`, each class under which it stands, and its attributes."""
         if id(value) in self._instances:
             # One that was read already, or that has itself as an attribute, by its number.
-            yield f"instance {self._instances[id(value)]}"
+            self.tokens.append(f"instance {self._instances[id(value)]}")
             return
         self._instances[id(value)] = len(self._instances)
         for kind in type(value).__mro__[:-1]:
-            yield from self.tokens(kind)
-        yield from self.tokens(object.__getstate__(value))
+            self.add(kind)
+        self.add(object.__getstate__(value))
 
-    def _c_function(self, value: object) -> Iterator[str]:
-        """Yield library, symbol and signature of a C function; the identity of one that has no name."""
+    def _c_function(self, value: object) -> None:
+        """Add library, symbol and signature of a C function; the identity of one that has no name."""
         pointer = internals.pointer_of(value)
         name = None if pointer is None else name_of(pointer.address, getattr(value, "__name__", None))
         if pointer is None or name is None:
-            yield self._identity(value)
+            self.tokens.append(self._identity(value))
         else:
-            yield from (*name, pointer.signature)
+            self.tokens += (*name, pointer.signature)
 
     def _callback(self, value: object, callback: internals.Callback) -> str:
         """Return the contents of a callback of Numba's; the identity of one that differs from a namesake."""
@@ -203,27 +208,27 @@ class Walk:
         _kept_alive[id(value)] = value
         return f"object {id(value)}"
 
-    def function(self, function: types.FunctionType) -> Iterator[str | bytes]:
-        """Yield the code of a function of Python, and all that it reads from outside."""
+    def function(self, function: types.FunctionType) -> None:
+        """Add the code of a function of Python, and all that it reads from outside."""
         if id(function) in self._functions:
             # One that was read already, or that calls itself, by its number.
-            yield f"function {self._functions[id(function)]}"
+            self.tokens.append(f"function {self._functions[id(function)]}")
             return
         self._functions[id(function)] = len(self._functions)
-        yield self.code(function.__code__)
-        yield from self.read("its defaults", (function.__defaults__, function.__kwdefaults__))
+        self.tokens.append(self.code(function.__code__))
+        self.read("its defaults", (function.__defaults__, function.__kwdefaults__))
         for name, value in references(function, function.__code__):
-            yield from self.read(name, value)
+            self.read(name, value)
             if isinstance(value, types.ModuleType):
-                yield from self._attributes(value, function.__code__)
+                self._attributes(value, function.__code__)
 
-    def read(self, name: str, value: object) -> Iterator[str | bytes]:
-        """Yield the contents of `value`, which the function at hand reads from outside by `name`."""
-        yield name
-        yield from self.tokens(value)
+    def read(self, name: str, value: object) -> None:
+        """Add the contents of `value`, which the function at hand reads from outside by `name`."""
+        self.tokens.append(name)
+        self.add(value)
 
-    def _attributes(self, module: types.ModuleType, code: types.CodeType) -> Iterator[str | bytes]:
-        """Yield every attribute of `module` that `code` names: it may have the module under another name."""
+    def _attributes(self, module: types.ModuleType, code: types.CodeType) -> None:
+        """Add every attribute of `module` that `code` names: it may have the module under another name."""
         # A module may lead back to itself through those that it imports.
         if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
             return
@@ -231,14 +236,14 @@ class Walk:
         for name in sorted(names_in(code)):
             if hasattr(module, name):
                 value = getattr(module, name)
-                yield from self.read(name, value)
+                self.read(name, value)
                 if isinstance(value, types.ModuleType):
-                    yield from self._attributes(value, code)
+                    self._attributes(value, code)
 
-    def _overloads(self, function: types.FunctionType) -> Iterator[str | bytes]:
-        """Yield the overloads that Numba compiles in place of `function`, from `numba.extending.overload`."""
+    def _overloads(self, function: types.FunctionType) -> None:
+        """Add the overloads that Numba compiles in place of `function`, from `numba.extending.overload`."""
         for template in internals.templates_of(function):
-            yield from self.tokens((internals.overload_of(template), internals.options_of(template)))
+            self.add((internals.overload_of(template), internals.options_of(template)))
             self.compiled[template] = None
 
     def code(self, code: types.CodeType) -> str:

@@ -7,16 +7,15 @@ they are one function only if nothing of that has changed, so a form that would 
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from ffi_bridge.errors import KernelChangedError
-from ffi_bridge.identity.fingerprint import Walk, fingerprint
+from ffi_bridge.identity.fingerprint import Walk, digest_of, fingerprint
 from ffi_bridge.identity.references import references
 
 _LONGEST: Final = 60  # characters of a value in an error
@@ -84,9 +83,7 @@ class Outside:
 def readings(function: Any) -> Readings:
     """Return the values that a function of Python or a dispatcher reads, and all that it calls."""
     walk = _Reader()
-    # Run for what the walk notes; its tokens are of no use here.
-    for _ in walk.read(getattr(function, "__name__", "the function"), function):
-        pass
+    walk.read(getattr(function, "__name__", "the function"), function)
     return {path: tuple(values) for path, values in walk.by_path.items()}
 
 
@@ -126,24 +123,20 @@ class _Reader(Walk):
         super().__init__()
         self.by_path: dict[tuple[str, ...], list[Reading]] = {}
         self._path: tuple[str, ...] = ()
-        self._depth = 0
 
-    def function(self, function: types.FunctionType) -> Iterator[str | bytes]:
-        yield self.code(function.__code__)  # belongs to whoever reads the function, and the rest to itself
-        self._depth += 1
-        yield from super().function(function)
-        self._depth -= 1
+    def function(self, function: types.FunctionType) -> None:
+        # The code belongs to whoever reads the function, and the rest to the function.
+        self.tokens.append(self.code(function.__code__))
+        outer, self.tokens = self.tokens, []
+        super().function(function)
+        self.tokens = outer
 
-    def read(self, name: str, value: object) -> Iterator[str | bytes]:
-        caller, depth, digest = self._path, self._depth, hashlib.blake2b(digest_size=16)
+    def read(self, name: str, value: object) -> None:
+        caller, first = self._path, len(self.tokens)
         self._path = (*caller, name)
-        for token in super().read(name, value):
-            # What a function below reads is a reading of its own.
-            if self._depth == depth:
-                digest.update(token.encode() if isinstance(token, str) else token)
-                digest.update(b"\0")
-            yield token
-        self.by_path.setdefault(self._path, []).append(Reading(digest.hexdigest(), text_of(value)))
+        super().read(name, value)
+        reading = Reading(digest_of(self.tokens[first:]), text_of(value))
+        self.by_path.setdefault(self._path, []).append(reading)
         self._path = caller
 
 
