@@ -294,4 +294,11 @@ def _definition(kind: type) -> object | None:
     path = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
         return None
-    return Path(path).read_bytes()
+    stat = Path(path).stat()
+    return _hash_of_file(path, stat.st_mtime_ns, stat.st_size)
+
+
+@functools.lru_cache(4096)
+def _hash_of_file(path: str, changed: int, size: int) -> bytes:
+    """Return the hash of a file that was `changed` then: many classes may stand in one."""
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=16).digest()
