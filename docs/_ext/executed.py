@@ -1,14 +1,17 @@
 """Execute the pages that have cells, several at a time, before Sphinx reads them one after the other.
 
-They are executed anew at each build, into the cache of MyST-NB, which takes their outputs from there. A page
-that takes times is executed alone, after the others, so that its figures are those of an idle machine.
+They are executed anew at each build, into the cache of MyST-NB, which takes their outputs from there. A cell
+that takes times is executed while no other is, so that its figures are those of an idle machine; so are those
+below it, which may call what it defines.
 """
 
 import asyncio
 import os
+import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, asynccontextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +24,7 @@ from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 _LOG = logging.getLogger(__name__)
-CLOCK = "perf_counter"  # in the cells of a page that takes times
+CLOCK = "perf_counter"  # in a cell that takes times
 KERNELS = 4  # at most: each imports JAX
 
 
@@ -65,23 +68,64 @@ def executed(pages: Mapping[str, Path], timeout: int) -> Iterator[Executed]:
     notebooks = {
         page: read_myst_markdown_notebook(path.read_text(encoding="utf-8")) for page, path in pages.items()
     }
-    timed = {page for page, notebook in notebooks.items() if takes_times(notebook)}
-    for together, kernels in ((notebooks.keys() - timed, min(KERNELS, os.cpu_count() or 1)), (timed, 1)):
-        with ThreadPoolExecutor(kernels) as pool:  # each thread waits for the process of a kernel
-            waiting = [
-                pool.submit(run, page, notebooks[page], pages[page].parent, timeout)
-                for page in sorted(together)
-            ]
-            for future in as_completed(waiting):
-                yield future.result()
+    kernels = min(KERNELS, os.cpu_count() or 1)
+    turns = Turns(kernels)
+    # Those that take times first, together: a cell that others wait for is a short one then.
+    order = sorted(notebooks, key=lambda page: (not any(map(takes_times, notebooks[page].cells)), page))
+    with ThreadPoolExecutor(kernels) as pool:  # each thread waits for the process of a kernel
+        waiting = [
+            pool.submit(run, page, notebooks[page], pages[page].parent, timeout, turns) for page in order
+        ]
+        for future in as_completed(waiting):
+            yield future.result()
 
 
-def takes_times(notebook: Any) -> bool:
+class Turns:
+    """As many cells at a time as there are places, or one that takes them all."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self._free = threading.Semaphore(places)
+        self._next = threading.Lock()  # whoever waits for all places lets nobody pass
+
+    def wait(self, places: int) -> ExitStack:
+        """Return once so many places are taken, what gives them back."""
+        taken = ExitStack()
+        with self._next:
+            for _ in range(places):
+                taken.enter_context(self._free)
+        return taken
+
+
+class Client(NotebookClient):
+    """Starts a kernel and executes each cell when it is its turn."""
+
+    def __init__(self, notebook: Any, turns: Turns, **options: Any) -> None:
+        super().__init__(notebook, **options)
+        self.turns, self.places = turns, 1
+
+    @asynccontextmanager
+    async def async_setup_kernel(self, **options: Any) -> AsyncIterator[None]:
+        """Start the kernel: the loop that waits for its turn is that of this notebook alone."""
+        with self.turns.wait(1) as starting:
+            async with super().async_setup_kernel(**options):
+                starting.close()
+                yield
+
+    async def async_execute_cell(self, cell: Any, *args: Any, **options: Any) -> Any:
+        """Execute a cell: alone, from the first that takes times on."""
+        if takes_times(cell):
+            self.places = self.turns.places
+        with self.turns.wait(self.places):
+            return await super().async_execute_cell(cell, *args, **options)
+
+
+def takes_times(cell: Any) -> bool:
     """Return whether a cell reads the clock."""
-    return any(CLOCK in cell.source for cell in notebook.cells if cell.cell_type == "code")
+    return cell.cell_type == "code" and CLOCK in cell.source
 
 
-def run(page: str, notebook: Any, folder: Path, timeout: int) -> Executed:
+def run(page: str, notebook: Any, folder: Path, timeout: int, turns: Turns) -> Executed:
     """Execute the cells of a notebook in its folder, up to the first that fails."""
     # The cache compares cells by what they have, so no times are added to them.
     options: Any = {
@@ -90,7 +134,7 @@ def run(page: str, notebook: Any, folder: Path, timeout: int) -> Executed:
         "resources": {"metadata": {"path": str(folder)}},
     }
     try:
-        asyncio.run(NotebookClient(notebook, **options).async_execute())
+        asyncio.run(Client(notebook, turns, **options).async_execute())
     except Exception:  # also a kernel that died, which is no error of a cell
         return Executed(page, notebook, traceback.format_exc())
     return Executed(page, notebook, "")

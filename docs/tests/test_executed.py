@@ -1,5 +1,7 @@
-"""Pages are executed before Sphinx reads them: several at a time, or alone where a page takes times."""
+"""Pages are executed before Sphinx reads them: several at a time, or alone where a cell takes times."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 pytest.importorskip("myst_nb", reason="the group docs is not installed")
 
 import executed
+import nbclient
 from jupyter_cache import get_cache
 from myst_nb.core.read import read_myst_markdown_notebook
 
@@ -19,11 +22,40 @@ CELLS = {
 TEXTS = {name: f"{HEAD}# Title\n\n```{{code-cell}}\n{source}\n```\n" for name, source in CELLS.items()}
 
 
-def test_a_page_takes_times_if_a_cell_of_it_reads_the_clock():
-    timed = {name for name, text in TEXTS.items() if executed.takes_times(read_myst_markdown_notebook(text))}
+def cells_of(text):
+    return read_myst_markdown_notebook(text).cells
+
+
+def test_a_cell_takes_times_if_it_reads_the_clock_and_prose_does_not():
+    timed = {name for name, text in TEXTS.items() if any(map(executed.takes_times, cells_of(text)))}
     assert timed == {"late"}
     in_prose = f"{HEAD}`perf_counter` is a clock.\n\n```{{code-cell}}\nprint(1)\n```\n"
-    assert not executed.takes_times(read_myst_markdown_notebook(in_prose))
+    assert not any(map(executed.takes_times, cells_of(in_prose)))
+
+
+def test_a_cell_that_takes_times_and_those_below_it_are_executed_alone(monkeypatch):
+    running, most = [], {}
+
+    async def execute(client, cell):
+        running.append(client)
+        await asyncio.sleep(0.02)
+        most[cell.source] = max(most.get(cell.source, 0), len(running))
+        running.remove(client)
+
+    monkeypatch.setattr(nbclient.NotebookClient, "async_execute_cell", execute)
+    turns = executed.Turns(3)
+
+    async def page(sources):
+        notebook = read_myst_markdown_notebook(HEAD)
+        client = executed.Client(notebook, turns)
+        for source in sources:
+            await client.async_execute_cell(SimpleNamespace(cell_type="code", source=source))
+
+    pages = [["first", "time.perf_counter()", "below"], *([f"other {i}"] * 30 for i in range(3))]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda sources: asyncio.run(page(sources)), pages))
+    assert most["time.perf_counter()"] == most["below"] == 1
+    assert max(most.values()) > 1
 
 
 @pytest.mark.slow
