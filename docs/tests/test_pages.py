@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from root_pages import PAGES as PAGES_OF_ROOT
 
 DOCS = Path(__file__).parents[1]
 MADE = {"operators", "records"}  # folders of pages that are made of sources and records
 PAGES = {str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md") if not MADE & set(path.parts)}
 TUTORIALS = sorted(name for name in PAGES if name.startswith("tutorials/") and "index" not in name)
+COPIED = {f"project/{page}" for page in PAGES_OF_ROOT.values()}
 # Programs that are not cells: the first is run by harness/reliability/test_scale_out.py, the other is the
 # line that harness/conformance/test_add_operator.py adds.
 NOT_CELLS = {"scale-out.md", "how-to/add-an-operator.md"}
@@ -85,6 +87,19 @@ def images(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if images(page)])
 def test_an_image_says_what_it_shows(page):
     assert all(len(said.split()) > 3 for said in images(page))
+
+
+def cells(page):
+    """Return the cells of a page's tables, as words; names that follow each other are one."""
+    prose = re.sub(r"^```.*?^```", "", PAGES[page].read_text(), flags=re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\|(.*)\|$", prose, re.MULTILINE)
+    named = (re.sub(r"`[^`]*`(?:, `[^`]*`)*", "name", re.sub(r"\]\([^)]*\)", "", row)) for row in rows)
+    return [re.findall(r"\S*\w\S*", cell) for row in named for cell in row.split("|")]
+
+
+def test_cells_of_tables_have_fifteen_words_at_most():
+    found = {page: [" ".join(cell) for cell in cells(page) if len(cell) > 15] for page in {*PAGES} - COPIED}
+    assert not {page: long for page, long in found.items() if long}
 
 
 @pytest.fixture
