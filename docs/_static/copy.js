@@ -1,5 +1,5 @@
 // A button that copies the code of a block, without prompts.
-for (const block of document.querySelectorAll("div.highlight pre")) {
+for (const block of document.querySelectorAll(":not(.cell_output) > div > div.highlight pre")) {
   const button = document.createElement("button");
   button.className = "copy";
   button.type = "button";

@@ -102,6 +102,12 @@ def test_cells_of_tables_have_fifteen_words_at_most():
     assert not {page: long for page, long in found.items() if long}
 
 
+def test_no_page_has_formulas_which_the_site_does_not_set():
+    code = re.compile(r"^```.*?^```|`[^`]*`", re.MULTILINE | re.DOTALL)
+    texts = {page: code.sub("", path.read_text()) for page, path in PAGES.items()}
+    assert not {page for page, text in texts.items() if re.search(r"\$\S[^$\n]*\$|\\[a-z]+\{", text)}
+
+
 @pytest.fixture
 def site():
     folder = DOCS.parent / "build" / "docs"
