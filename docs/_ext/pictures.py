@@ -4,6 +4,7 @@
     ```
 
 The pictures are those that the pages' cells drew, so a page that joins the table of contents is shown, too.
+A picture that a cell drew is said to be of its section, to those who do not see it.
 """
 
 from typing import Any
@@ -30,8 +31,20 @@ def setup(app: Any) -> dict[str, bool]:
     """Add the directive, and fill its places when pages are written."""
     app.add_directive("pictures", Pictures)
     app.add_node(Place)
+    app.connect("doctree-read", lambda app, doctree: describe(doctree))
     app.connect("doctree-resolved", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def describe(doctree: nodes.document) -> None:
+    """Give pictures of cells an alternative text, which would be the name of a file."""
+    for output in doctree.findall(nodes.container):
+        if "cell_output" in output["classes"]:
+            section: Any = output
+            while not isinstance(section, nodes.section):
+                section = section.parent
+            for image in output.findall(nodes.image):
+                image["alt"] = f"A picture that the code above draws: {section[0].astext()}"
 
 
 def fill(app: Any, doctree: nodes.document, docname: str) -> None:

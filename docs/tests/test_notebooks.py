@@ -77,3 +77,13 @@ def test_a_card_leads_to_the_page_and_shows_its_last_picture():
     (image,) = link.findall(nodes.image)
     assert (image["uri"], image["alt"]) == ("2.png", "A picture of A")
     assert not list(filled(of_other).findall(nodes.image))
+
+
+def test_a_picture_of_a_cell_is_said_to_be_of_its_section():
+    document = new_document("page")
+    image = nodes.image(uri="hash.png")
+    cell = nodes.container("", nodes.container("", image, classes=["cell_output"]), classes=["cell"])
+    inner = nodes.section("", nodes.title("", "Delays"), cell)
+    document += nodes.section("", nodes.title("", "Rates"), inner)
+    pictures.describe(document)
+    assert image["alt"] == "A picture that the code above draws: Delays"
