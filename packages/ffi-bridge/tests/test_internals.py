@@ -84,7 +84,7 @@ ARRAY = nb.Array(nb.float32, 1, "C")
 
 def compiled(function, *, name: str, **options) -> internals.CompileResult:
     """A kernel of an input x and an output out, with its handler."""
-    layout = Layout(name, ("x", "out"), 1, ((), ()), (1,))
+    layout = Layout(name, ("x", "out"), 1, ((), ()))
     arrays = [ARRAY.copy(readonly=True), ARRAY]
     emit = mock.patch.object(compile, "emit_handler", wraps=compile.emit_handler)
     with internals.global_compiler_lock, emit as emitted:

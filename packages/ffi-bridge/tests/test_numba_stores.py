@@ -10,6 +10,8 @@ from numba import types
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.errors import KernelTypeError
+from ffi_bridge.numba_cpu import object_code
+from ffi_bridge.targets import targets
 
 X = jnp.arange(4.0)
 FOUR, NUMBER = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((4,), ()))
@@ -193,9 +195,25 @@ def test_in_a_parallel_kernel_too():
 
 def test_outputs_that_begin_as_inputs_and_empty_ones_may_stay_as_they_are():
     assert trace(forgets, X, input_output_aliases={0: 0}).shape == (4,)
+    before = targets().keys()
     assert trace(forgets, X, outs=jax.ShapeDtypeStruct((4, 0), jnp.float32)).shape == (4, 0)
+    (name,) = (found := targets().keys()) - before
     with pytest.raises(KernelTypeError, match="never stores"):  # the same types, another shape
         trace(forgets, X, outs=jax.ShapeDtypeStruct((4, 1), jnp.float32))
+    assert targets().keys() == found  # nothing is compiled for it
+    assert object_code.find(name)[1].unwritten == ["y"]  # in another process, too
+
+
+def test_an_empty_output_has_the_machine_code_of_any_other():
+    @numba.njit
+    def doubles(x, y):
+        for i in range(y.size):
+            y[i] = 2 * x[i]
+
+    call, before = numba_kernel(doubles, lambda x: x), targets().keys()
+    for size in (0, 3, 0):
+        np.testing.assert_array_equal(call(X[:size]), 2 * X[:size])
+    assert len(targets().keys() - before) == 1
 
 
 def by_a_declared_callee(x, y):

@@ -13,12 +13,13 @@ import numpy as np
 from numba import types
 
 from ffi_bridge import debug
+from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.fingerprint import fingerprint
 from ffi_bridge.native.buffers import ElementBuffer, buffers_of, elements
 from ffi_bridge.native.call import BY_ELEMENT, IN_KERNEL, NativeCall, NativeKernel
 from ffi_bridge.native.exact import Constants
 from ffi_bridge.native.parameters import Parameters
-from ffi_bridge.numba_cpu import object_code
+from ffi_bridge.numba_cpu import error_messages, object_code
 from ffi_bridge.numba_cpu.internals import global_compiler_lock
 from ffi_bridge.numba_cpu.layout import Constant, Layout, array_type, parameter_names
 from ffi_bridge.targets import FrameReader, ensure_target, python_handler, target_name
@@ -87,15 +88,13 @@ class NumbaKernel(NativeKernel):
         # To Numba a constant is a default that a call leaves out.
         constants = tuple((name, Constant(x)) for name, x in chosen.constants)
         arguments = self.parameters.arguments(arrays, constants)
-        batched, results = call.batched(len(ins)), tuple(len(ins) + i for i in self.results(call))
         aliased = dict(self.aliases)
         read = tuple(name for i, name in enumerate(names[: len(ins)]) if i not in aliased)
         layout = Layout(
             self.name,
             names,
             len(ins),
-            batched,
-            results,
+            call.batched(len(ins)),
             debug.is_on(),
             self.ordered,
             read,
@@ -113,7 +112,7 @@ class NumbaKernel(NativeKernel):
         identity = fingerprint(self.contents, *around)
         name = target_name(self.name, "numba_cpu", identity.digest)
 
-        def build() -> tuple[int, object]:
+        def build() -> tuple[int, object_code.Loaded]:
             if identity.portable and (code := object_code.find(name)):
                 return code
             compile_handler = importlib.import_module(_COMPILER).compile_handler
@@ -122,7 +121,13 @@ class NumbaKernel(NativeKernel):
 
         # Numba's lock first, then that of targets: compiling takes both, in this order.
         with global_compiler_lock:
-            return ensure_target(name, build, platform="cpu").name
+            code: Any = ensure_target(name, build, platform="cpu").owner
+        # By each call: an empty output may stay as it is, and has the same machine code as others.
+        for i in self.results(call):
+            if (output := names[len(ins) + i]) in code.unwritten:
+                ndim = len(call.outs[i].shape)
+                raise KernelTypeError(error_messages.unwritten_output(self.name, output, ndim))
+        return name
 
     def buffer_types(self, ins: Sequence[Any], call: NativeCall, names: Sequence[str]) -> list[types.Type]:
         """Return Numba's types of the parameters that are buffers, a number's for one in `scalars`.

@@ -21,6 +21,7 @@ from ffi_bridge.numba_cpu.emit import emit_handler
 from ffi_bridge.numba_cpu.exception import ExceptionSlot
 from ffi_bridge.numba_cpu.internals import PARALLEL_FOR, CompileResult, linked_functions, pipeline_of
 from ffi_bridge.numba_cpu.layout import Layout, Threading, buffer_types
+from ffi_bridge.numba_cpu.object_code import Loaded
 from ffi_bridge.numba_cpu.parallel_region import start_threads
 from ffi_bridge.numba_cpu.parts import as_parts
 from ffi_bridge.numba_cpu.unwritten_outputs import always_raises, fates, without_stores
@@ -35,7 +36,7 @@ def compile_handler(
     noalias: bool,
     num_threads: int | None,
     keep: bool,
-) -> tuple[int, object]:
+) -> tuple[int, Loaded]:
     """Compile a kernel with its handler `name`; return the handler's address, and its owner.
 
     `arguments`: Numba's types of all parameters, of which constants are not in the layout.
@@ -51,19 +52,23 @@ def compile_handler(
         return compiled, refusal, threading
 
     compiled, refusal, threading = emitted(layout)
-    if lost := _check_stores(compiled, arguments, layout, refusal):
+    if lost := _check_inputs(compiled, arguments, layout, refusal):
         warning = error_messages.copied_inputs(layout.kernel, lost)
         compiled, _, threading = emitted(replace(layout, copied=tuple(lost)))
-    entry = object_code.pack(compiled, name, threading, warning)
+    unwritten = _unwritten_outputs(compiled, layout)
+    entry = object_code.pack(compiled, name, threading, warning, unwritten)
     if keep and object_code.is_portable(compiled, entry):
         object_code.keep(name, entry)
     # Run the object file, as a later process will: Numba's own engine may link functions of earlier modules,
     # which round differently, or enter Numba's thread pool.
     loaded = object_code.unpack(entry)
     # An engine knows the addresses of functions that call themselves, which an object file does not.
-    address, owner = loaded or (compiled.library.get_pointer_to_function(name), (compiled, slot))
+    address, owner = loaded or (
+        compiled.library.get_pointer_to_function(name),
+        Loaded(compiled, slot, (), unwritten),
+    )
     # The function keeps what machine code has by its address, such as arrays.
-    return address, (owner, dispatcher.py_func)
+    return address, replace(owner, function=dispatcher.py_func)
 
 
 def _compile(
@@ -114,12 +119,12 @@ def _with_writable_inputs(
     return result
 
 
-def _check_stores(
+def _check_inputs(
     compiled: CompileResult, arguments: Sequence[types.Type], layout: Layout, refusal: Exception | None
 ) -> dict[str, str]:
     """Return the inputs that may be written to where they cannot be followed, each with where that is.
 
-    Raise KernelTypeError for an input that is written to, or an output that is never written to.
+    Raise KernelTypeError for an input that is written to.
     """
     arrays = buffer_types(arguments)
     # Enzyme writes to copies that a kernel makes where it must, which are an input itself where it need not.
@@ -131,13 +136,13 @@ def _check_stores(
             raise KernelTypeError(error_messages.writable_input(layout.kernel, written, refusal)) from refusal
     if written := [name for name, fate in suspects.items() if fate.stored]:
         raise KernelTypeError(error_messages.stored_input(layout.kernel, written))
-    untouched = without_stores(compiled, [layout.names[i] for i in layout.results])
-    for i in layout.results:
-        if layout.names[i] in untouched and not always_raises(compiled):
-            raise KernelTypeError(
-                error_messages.unwritten_output(layout.kernel, layout.names[i], arrays[i].ndim)
-            )
     return {name: fate.whereabouts for name, fate in suspects.items()}
+
+
+def _unwritten_outputs(compiled: CompileResult, layout: Layout) -> list[str]:
+    """Return the outputs that the kernel never stores to; of one that always raises, none."""
+    untouched = without_stores(compiled, outputs := layout.names[layout.num_inputs :])
+    return [name for name in outputs if name in untouched and not always_raises(compiled)]
 
 
 def _refuse_imports(kernel: str, code: CodeType) -> None:

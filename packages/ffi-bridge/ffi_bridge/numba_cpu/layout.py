@@ -20,17 +20,16 @@ class Layout:
     """The map from the buffers of a frame to the kernel's arguments.
 
     `batched[i][l]`: argument i has an axis for batch level l (outermost first); an argument without
-    one is given to every element of that level. `guarded`: outputs lie between canaries. `results`:
-    arguments whose elements come from the kernel alone. `ordered`: a token follows the inputs, and another
-    the outputs. `read`: inputs that share no memory with an output; `copied`: those of them that the kernel
-    is given copies of, since it may write to them. `is_derivative`: its kernel was checked for that before.
+    one is given to every element of that level. `guarded`: outputs lie between canaries. `ordered`: a token
+    follows the inputs, and another the outputs. `read`: inputs that share no memory with an output;
+    `copied`: those of them that the kernel is given copies of, since it may write to them. `is_derivative`:
+    its kernel was checked for that before.
     """
 
     kernel: str
     names: tuple[str, ...]
     num_inputs: int
     batched: tuple[tuple[bool, ...], ...]
-    results: tuple[int, ...]
     guarded: bool = False
     ordered: bool = False
     read: tuple[str, ...] = ()

@@ -49,16 +49,22 @@ _FACTS: Final = {
     "slot": (str, type(None)),
     "handler": str,
     "warning": (str, type(None)),
+    "unwritten": list,
 }
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The owners of a loaded kernel's machine code, and of everything that it refers to."""
+    """The owners of a loaded kernel's machine code, and of everything that it refers to.
+
+    `unwritten`: names of the outputs that the code never stores to.
+    """
 
     engine: object
     slot: ExceptionSlot | None
     environments: tuple[Environment, ...]
+    unwritten: Sequence[str]
+    function: object = None
 
 
 def find(name: str) -> tuple[int, Loaded] | None:
@@ -98,10 +104,16 @@ def is_portable(compiled: CompileResult, entry: Entry) -> bool:
     return named and not any(map(_constants_of, entry.facts["environments"]))
 
 
-def pack(compiled: CompileResult, handler: str, threading: Threading | None, warning: str | None) -> Entry:
+def pack(
+    compiled: CompileResult,
+    handler: str,
+    threading: Threading | None,
+    warning: str | None,
+    unwritten: Sequence[str],
+) -> Entry:
     """Return the object file of a finished library with the symbol `handler`, and the names it refers to.
 
-    `warning`: a text for each process that uses the kernel.
+    `warning`: a text for each process that uses the kernel; `unwritten`: as of `Loaded`.
     """
     module = finished_module(compiled)
     variables = [x for x in module.global_variables if not x.is_declaration]
@@ -115,6 +127,7 @@ def pack(compiled: CompileResult, handler: str, threading: Threading | None, war
         "slot": None if threading is None else threading.slot,
         "handler": handler,
         "warning": warning,
+        "unwritten": unwritten,
     }
     return Entry(facts, object_of(compiled))
 
@@ -143,7 +156,7 @@ def unpack(entry: Entry) -> tuple[int, Loaded] | None:
         return None
     if facts["warning"] is not None:
         warnings.warn(facts["warning"], CopiedInputWarning, stacklevel=2)
-    return address, Loaded(engine, slot, environments)
+    return address, Loaded(engine, slot, environments, facts["unwritten"])
 
 
 def _has(symbols: Iterable[str]) -> bool:
