@@ -110,7 +110,8 @@ def make_differentiate(begin: Any, back: Any) -> Any:
         gradients.released[0] = last
         for k in range(steps - 1, -1, -1):
             if record.trace.shape[0]:
-                lambda_V += record.trace[k]
+                for j in range(lambda_V.size):
+                    lambda_V[j] += record.trace[k, j]
             back(
                 synapses, kept, chains, sample, k, record, cotangents, lambda_V, lambda_I, neuron, gradients
             )  # fmt: skip

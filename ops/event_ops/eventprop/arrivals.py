@@ -71,7 +71,7 @@ def enlist_inputs(chains: Chains, sample: Sample, delays: Any, dt: float) -> boo
         if 0 <= sample.ids[spike] < sample.input_rows:
             if np.isnan(sample.times[spike]):
                 return False
-            enlist(chains, sample, spike, delays, 0, dt)
+            enlist(chains, sample, spike, delays, np.int64(0), dt)
     return True
 
 

@@ -61,7 +61,9 @@ def sorted_rows(weights: Any, delays: Any, indices: Any, indptr: Any) -> tuple[A
         # A broken indptr stays inside the arrays.
         begin, end = max(0, indptr[i]), min(indptr[i + 1], delays.size)
         if end > begin:
-            order[begin:end] = np.argsort(delays[begin:end]) + begin
+            places = np.argsort(delays[begin:end])
+            for k in range(places.size):
+                order[begin + k] = begin + places[k]
             first[i] = delays[order[begin]]
     return order, first
 
@@ -160,14 +162,15 @@ class Passages(NamedTuple):
 def longer(x: Any, size: int) -> Any:
     """Return a copy of an array with room for `size`, or for twice as many as it has."""
     y = np.empty(max(size, 2 * x.size), x.dtype)
-    y[: x.size] = x
+    for k in range(x.size):
+        y[k] = x[k]
     return y
 
 
 @njit
 def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuron) -> Passages:
     """Return which entries spikes pass in all steps, as a run forwards has passed them."""
-    steps, count, total = chains.first.size, 0, 0
+    steps, count, total = chains.first.size, np.int64(0), 0
     under_way = new_under_way(chains.following.size)
     spikes, begin, end = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64)
     starts = np.zeros(steps + 1, np.int64)
@@ -178,9 +181,9 @@ def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuro
             spikes = longer(spikes, total + count)
             begin = longer(begin, total + count)
             end = longer(end, total + count)
-        spikes[total : total + count] = under_way.spikes[:count]
-        begin[total : total + count] = under_way.begin[:count]
-        end[total : total + count] = under_way.end[:count]
+        for c in range(count):
+            spikes[total + c] = under_way.spikes[c]
+            begin[total + c], end[total + c] = under_way.begin[c], under_way.end[c]
         total += count
         starts[k + 1] = total
     return Passages(spikes, begin, end, starts)

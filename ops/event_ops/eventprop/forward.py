@@ -242,7 +242,9 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
         if not enlist_inputs(chains, sample, synapses.first, dt):
             return -1
         held = Held(np.full(V.size, -np.inf), np.zeros(V.size, np.int32))
-        oldest = spikes = record.ends[0] = 0
+        record.ends[0] = 0
+        # Of a number that is known Numba has a type, for which it would compile all callees once more.
+        oldest = spikes = np.int64(0)
         for k in range(steps):
             arrived = arrive(synapses, kept, chains, sample, k, neuron, step)
             advance(V, I, step, V_th, neuron, excess, next_V, next_I)
@@ -261,7 +263,8 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
             enlist_outputs(chains, sample, record.ends[k], spikes, synapses.first, k + 1, dt)
             record.ends[k + 1] = spikes
             if record.trace.shape[0]:
-                record.trace[k] = V
+                for j in range(V.size):
+                    record.trace[k, j] = V[j]
         # What is NaN once stays so, since it never reaches the threshold.
         return spikes if np.isfinite(V.sum() + I.sum()) else -1
 

@@ -33,9 +33,33 @@ def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, fi
 @njit
 def is_runnable(delays: Any, levels: Any, first: Any, parameters: Any, input_rows: int) -> bool:
     """Return whether no delay is NaN, none between neurons shorter than a step, and V_reset below V_th."""
-    if np.isnan(delays).any() or not ((levels[1] < levels[0]) & np.isfinite(levels[1])).all():
-        return False
-    return not (first[input_rows:] < parameters[2]).any()
+    faults = 0
+    for e in range(delays.size):
+        faults += np.isnan(delays[e])
+    for i in range(input_rows, first.size):
+        faults += first[i] < parameters[2]
+    for j in range(levels.shape[1]):
+        faults += not np.isfinite(levels[1, j])
+    return faults == 0 and is_below(levels[1], levels[0])
+
+
+@njit
+def is_below(x: Any, limits: Any) -> bool:
+    """Return whether each element is below its limit."""
+    # A loop: an expression of arrays takes Numba seconds to compile, for the text of its errors.
+    for j in range(x.size):
+        if not x[j] < limits[j]:
+            return False
+    return True
+
+
+@njit
+def add_share(total: Any, spare: Any, part: int, parts: int) -> None:
+    """Add all other parts to the first one, in one of `parts` shares of its elements."""
+    begin, end = part * total.size // parts, (part + 1) * total.size // parts
+    for other in range(parts - 1):
+        for k in range(begin, end):
+            total[k] += spare[other * total.size + k]
 
 
 def make_run_one(simulate: Any) -> Any:
@@ -51,7 +75,7 @@ def make_run_one(simulate: Any) -> Any:
         record.currents[:] = 0
         record.releases[:] = 0
         count = -1
-        if is_right and (state[0] < sample.levels[0]).all():
+        if is_right and is_below(state[0], sample.levels[0]):
             count = simulate(synapses, sample, state[0], state[1], neuron_of(parameters), record)
         if not 0 <= count <= record.times.size:
             record.times[:] = np.nan
@@ -76,7 +100,8 @@ def make_differentiate_one(differentiate: Any) -> Any:
             differentiate(
                 synapses, sample, record, cotangents, ct_state[0], ct_state[1], neuron, gradients
             )  # fmt: skip
-            ct_times[:] = gradients.arrivals[: ct_times.size]
+            for i in range(ct_times.size):
+                ct_times[i] = gradients.arrivals[i]
         else:
             gradients.weights[:] = np.nan
             gradients.delays[:] = np.nan
@@ -129,9 +154,9 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
             of_weights = ct_weights if part == 0 else spare_weights[part - 1]
             of_delays = ct_delays if part == 0 else spare_delays[part - 1]
             of_levels = ct_levels if part == 0 else spare_levels[part - 1]
-            of_weights[:] = 0
-            of_delays[:] = 0
-            of_levels[:] = 0
+            of_weights.fill(0)
+            of_delays.fill(0)
+            of_levels.fill(0)
             arrivals = np.empty(times.shape[1] + out_ids.shape[1])
             of_releases, released = np.empty(out_ids.shape[1]), np.empty(1, np.int64)
             for b in range(part, batch, parts):
@@ -147,10 +172,10 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
                     synapses, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
                     ct_states[b],
                 )  # fmt: skip
-        for part in range(parts - 1):
-            ct_weights += spare_weights[part]
-            ct_delays += spare_delays[part]
-            ct_levels += spare_levels[part]
+        for part in prange(parts):
+            add_share(ct_weights.reshape(-1), spare_weights.reshape(-1), np.int64(part), parts)
+            add_share(ct_delays.reshape(-1), spare_delays.reshape(-1), np.int64(part), parts)
+            add_share(ct_levels.reshape(-1), spare_levels.reshape(-1), np.int64(part), parts)
 
     return forward, backward
 

@@ -92,7 +92,7 @@ def record_crossings(
     crossings = kept.crossings
     search(crossings, found, neuron)
     for k in range(found):
-        c = crossings.places[k]
+        c = np.int64(crossings.places[k])
         j = near.ids[c]
         if spikes > record.times.size:
             break
@@ -122,7 +122,7 @@ def walk(
     at the end of the step: below it they do not spike again, and all times are searched for at once. One
     that is not below goes through the step alone.
     """
-    (kept, count), before, found = arrived, 0.0, 0
+    (kept, count), before, found = arrived, 0.0, np.int64(0)
     arrivals, sums = kept.arrivals, kept.sums
     for c in range(size):
         near.first_V[c], near.first_I[c], near.state[c] = near.V[c], near.I[c], _NONE

@@ -68,7 +68,7 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
             place -= 1
         found.spikes[place], found.rows[place], found.offsets[place] = now, row, offset
         count += 1
-    instants = 0
+    instants = np.int64(0)
     for r in range(count):
         if r == 0 or found.offsets[r] != found.offsets[r - 1]:
             found.starts[instants] = r
