@@ -224,9 +224,20 @@ def test_a_csr_is_the_dense_matrix_of_its_entries():
         found = run(when, who, twice, B, delays, recurrent_delay.reshape(-1))
         assert int(expected.num_spikes) > 3
         np.testing.assert_allclose(found.times, expected.times, rtol=1e-12)
-        of_data = jax.grad(lambda x: run(when, who, A, B.with_data(x), 1.0, 2.0).times[4])(B.data)
-        of_dense = jax.grad(lambda x: run(when, who, weights, x, 1.0, 2.0).times[4])(recurrent)
+        of_rows = jnp.full(NEURONS, 2.0)
+        of_entries = jnp.repeat(of_rows, NEURONS)
+
+        def sparse(x, delay):
+            return run(when, who, A, B.with_data(x), 1.0, delay).times[4]
+
+        def dense(x, delay):
+            return run(when, who, weights, x, 1.0, delay).times[4]
+
+        of_data, of_delays = jax.grad(sparse, argnums=(0, 1))(B.data, of_entries)
+        of_dense, of_each = jax.grad(dense, argnums=(0, 1))(recurrent, of_rows)
         np.testing.assert_allclose(of_data, of_dense.reshape(-1), rtol=1e-10, atol=1e-12)
+        of_delays = of_delays.reshape(NEURONS, NEURONS).sum(1)
+        np.testing.assert_allclose(of_delays, of_each, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("of_weights", [False, True])

@@ -83,15 +83,17 @@ def test_what_cannot_be_right_is_not_a_number(change, options, count):
     given |= change(given)
 
     @jax.jit
-    def last(weights, given, options):
+    def last(moving, given, options):
         sizes = {"capacity": 2 if count == 3 else 80}
-        spikes = run(**(given | {"weights": weights}), **options, **sizes)
+        spikes = run(**given, **moving, **options, **sizes)
         return spikes.times[1], spikes
 
     traced = {name: x for name, x in options.items() if name != "capacity"}
-    gradient, spikes = jax.grad(last, has_aux=True)(given.pop("weights"), given, traced)
+    moving = {name: given.pop(name) for name in ("weights", "delay")}
+    gradients, spikes = jax.grad(last, has_aux=True)(moving, given, traced)
     assert int(spikes.num_spikes) == count
-    assert np.isnan(spikes.times).all() and np.isnan(gradient).all()
+    assert np.isnan(spikes.times).all()
+    assert all(np.isnan(gradient).all() for gradient in gradients.values())
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,10 @@ def is_runnable(delays: Any, levels: Any, first: Any, parameters: Any, input_row
 def is_below(x: Any, limits: Any) -> bool:
     """Return whether each element is below its limit."""
     # A loop: an expression of arrays takes Numba seconds to compile, for the text of its errors.
+    faults = 0
     for j in range(x.size):
-        if not x[j] < limits[j]:
-            return False
-    return True
+        faults += not x[j] < limits[j]
+    return faults == 0
 
 
 @njit

@@ -81,8 +81,8 @@ def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) ->
     like = *_like(weights[None], delays[None], levels[None]), *_like(times, states)
     # A run backwards needs the states' shape alone, which the outputs have.
     inputs = *primals[:-2], primals[-1]
-    # A product of rows for each input spike, which training of weights alone does without.
-    of_inputs = ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
+    # A product of rows for each input spike, which training of weights alone does without; entries have none.
+    of_inputs = ndim == 1 or ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
     options = {"ndim": ndim, "of_inputs": of_inputs}
     found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted, **options)
     gradients = *(x[0] for x in found[:3]), *found[3:]
