@@ -228,7 +228,7 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
     @njit
     def simulate(
         synapses: Any, sample: Sample, first_V: Any, first_I: Any, neuron: Neuron, record: Record
-    ) -> int:
+    ) -> Any:
         """Run one sample, and return its number of spikes, or -1 where an input or a state is NaN.
 
         One spike more than there is room for ends the run.

@@ -51,7 +51,7 @@ def new_arrivals(spikes: int, weights: Any) -> Arrivals:
 
 
 @njit(**INLINED)
-def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> int:
+def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> Any:
     """Fill in the arrivals of a step, sorted by time, and return how many instants they have."""
     count, begin, dt = 0, step * neuron.dt, neuron.dt
     spike = chains.first[step]
