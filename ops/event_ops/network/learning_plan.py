@@ -1,13 +1,18 @@
 """The plan of a projection that learns: its rules, and the arrays that a native run reads."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from event_ops.codegen.function import Traced
 from event_ops.network.projections import Projection
+
+# Weights of more memory are far from a processor. In rows of fewer synapses the traces of past steps, which
+# are computed for each row that a spike reaches, would take longer than the synapses.
+FAR_BYTES: Final = 1 << 22
+LONG_ROW: Final = 512
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,7 @@ class Learning:
         rules: None where there is none.
         traces: the names of presynaptic and of postsynaptic ones.
         taken: what each rule takes by name: traces, or arrays.
+        may_defer: whether spikes that come back may wait, on the CPU.
     """
 
     projection: int
@@ -29,6 +35,7 @@ class Learning:
     rules: tuple[Traced | None, Traced | None]
     traces: tuple[tuple[str, ...], tuple[str, ...]]
     taken: tuple[tuple[str, ...], tuple[str, ...]]
+    may_defer: bool
 
     @property
     def changed(self) -> list[str]:
@@ -65,4 +72,12 @@ def learning_of(
     del arrays[f"matrix{place}_0"]
     ends = place, numbers[part.source], numbers[part.target]
     traces = plasticity.names("pre"), plasticity.names("post")
-    return Learning(*ends, plasticity.post_first, (rules[0], rules[1]), traces, (taken[0], taken[1]))
+    return Learning(*ends, plasticity.post_first, (rules[0], rules[1]), traces, (taken[0], taken[1]), may_defer(part))
+
+
+def may_defer(part: Projection) -> bool:
+    """Return whether spikes that come back may wait, as columns of the weights are slow to change."""
+    plasticity: Any = part.plasticity
+    A: Any = part.A
+    is_large = A.nse * part.dtype.itemsize >= FAR_BYTES and A.nse >= LONG_ROW * A.shape[0]
+    return plasticity.on_post is not None and part.dtype in ("float32", "float64") and is_large

@@ -4,12 +4,14 @@ from typing import Any, Final
 
 from event_ops.codegen.emit import tuple_of
 from event_ops.codegen.function import ALL
-from event_ops.network import learning_loops
+from event_ops.network import deferred_source, learning_loops
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import COLUMNS, ROWS
 from event_ops.plasticity.numba_cpu import make_visit_rows
 
-LOOPS: Final = (learning_loops.decay_traces, learning_loops.own_spikes, learning_loops.raise_traces)
+LOOPS: Final = (
+    learning_loops.decay_traces, learning_loops.own_spikes, learning_loops.raise_traces, *deferred_source.LOOPS
+)  # fmt: skip
 
 
 def functions(part: Learning) -> dict[str, Any]:
@@ -17,20 +19,30 @@ def functions(part: Learning) -> dict[str, Any]:
     q, (pre, post) = part.projection, part.rules
     visit_pre = learning_loops.keep if pre is None else make_visit_rows(pre, ROWS)
     called = {f"learn{q}": learning_loops.make_learn(visit_pre)}
-    return called if post is None else called | {f"visit{q}": make_visit_rows(post, COLUMNS)}
+    if post is None:
+        return called
+    deferred = deferred_source.functions(part, visit_pre) if part.may_defer else {}
+    return called | deferred | {f"visit{q}": make_visit_rows(post, COLUMNS)}
 
 
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes or changes for a projection."""
     q = part.projection
-    return [f"weights{q}", *_each("post", part), f"copies{q}"]
+    deferred = deferred_source.arrays(part)[1:] if part.may_defer else []
+    return [f"weights{q}", *_each("post", part), f"copies{q}", *deferred]
 
 
 def begin(part: Learning) -> list[str]:
     """Return the lines in front of the run."""
     q, pre = part.projection, _each("pre", part)
     made = f"copies{q} = np.empty((shares, {len(pre)}, size{part.source}), weights{q}.dtype)"
-    return [made, *(f"copies{q}[:, {k}] = {x}" for k, x in enumerate(pre))]
+    deferred = deferred_source.begin(part) if part.may_defer else []
+    return [made, *(f"copies{q}[:, {k}] = {x}" for k, x in enumerate(pre)), *deferred]
+
+
+def last(part: Learning) -> list[str]:
+    """Return the lines of a share behind its last step."""
+    return deferred_source.last(part, _variables(part, 1)) if part.may_defer else []
 
 
 def end(part: Learning) -> list[str]:
@@ -43,20 +55,29 @@ def step(part: Learning, y: str, time: str, newest: int) -> list[str]:
     q, s, p = part.projection, part.source, part.target
     post = [f"{x}.reshape(1, -1)" for x in _each("post", part)]
     mine = f"own_spikes(sent{p}, {time}, np.uintp(hoist(back{q})), np.uintp({newest}), share)"
-    decayed = [f"decay_traces(copies{q}[share], decays_pre{q}, 0, copies{q}.shape[2])"]
-    decayed += [f"decay_traces({x}, decays_post{q}[{k}:], low{p}, high{p})" for k, x in enumerate(post)]
-    matrix = [f"weights{q}", f"matrix{q}_1", f"matrix{q}_2", _variables(part, 0), f"copies{q}[share]"]
+    decayed = [f"decay_traces({x}, decays_post{q}[{k}:], low{p}, high{p})" for k, x in enumerate(post)]
     spikes = f"ages{q}, sent{s}, {time}, np.uintp({newest}), rows{s}[share]"
-    learnt = [f"learn{q}({tuple_of(matrix)}, {spikes}, {y}, low{p}, high{p})"]
     found = [f"found{q} = {mine}"] if post or part.rules[1] else []
+    acts = _at_once(part, spikes, y)
+    if part.may_defer:
+        variables = _variables(part, 0), _variables(part, 1)
+        acts = deferred_source.step(part, spikes, y, time, variables, acts)
+    raised = [f"raise_traces({x}, found{q})" for x in post]
+    return [*decayed, *found, *acts, *raised]
+
+
+def _at_once(part: Learning, spikes: str, y: str) -> list[str]:
+    """Return the lines of presynaptic traces and of both rules, of which none waits."""
+    q, p = part.projection, part.target
+    decayed = f"decay_traces(copies{q}[share], decays_pre{q}, 0, copies{q}.shape[2])"
+    matrix = [f"weights{q}", f"matrix{q}_1", f"matrix{q}_2", _variables(part, 0), f"copies{q}[share]"]
+    learnt = [f"learn{q}({tuple_of(matrix)}, {spikes}, {y}, low{p}, high{p})"]
     returned = []
     if part.rules[1]:
         columns = ", ".join(f"columns{q}_{k}" for k in range(3))
         every = f"(np.uintp(0), np.uintp(copies{q}.shape[2]))"
         returned = [f"visit{q}((weights{q},), {columns}, {every}, {_variables(part, 1)}, found{q})"]
-    acts = [*returned, *learnt] if part.post_first else [*learnt, *returned]
-    raised = [f"raise_traces({x}, found{q})" for x in post]
-    return [*decayed, *found, *acts, *raised]
+    return [decayed, *returned, *learnt] if part.post_first else [decayed, *learnt, *returned]
 
 
 def _each(side: str, part: Learning) -> list[str]:

@@ -74,6 +74,9 @@ if turn > 0:
     {behind}
 if turn < turns - 1:
     {step}"""
+_LAST: Final = """
+else:
+    {last}"""
 _DRAW: Final = (
     "draw(weight{m}, key{m}, np.uint32({time}), np.uint32(0), tables{m}, which{m}, {y}, low{p}, high{p})"
 )
@@ -136,11 +139,13 @@ def _turn(plan: Plan) -> list[str]:
             record += ["if turn % interval == 0:", f"    record_state(state{p}_{states.index(key)}, {chosen}"]
         else:
             record += [f"count_spikes((turn - 1) % interval == 0, spikes{p}, {chosen}"]
+    last = [line for part in plan.learning for line in learning_source.last(part)]
     return filled(
-        _TURN,
+        _TURN + _LAST * bool(last),
         join=[f"end_step(sent{p}, before, first[{p}], found, times, ids)" for p in places],
         behind=[*_added(plan, True), *record],
         step=[*_added(plan, False), *(line for p in places for line in _stepped(plan, p))],
+        last=last,
     )
 
 

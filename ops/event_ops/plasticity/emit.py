@@ -1,5 +1,6 @@
 """Rules as functions of Python, which Numba or Warp compiles: of one synapse, of a block, and kernels."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,28 +57,40 @@ def update(rule: Traced, target: Target, **outside: Any) -> Any:
     return defined("update", parameters, [*_unpacked(rule), *changes(rule, target)], **outside)
 
 
-def block_functions(rule: Traced, varying: str, target: Target, **outside: Any) -> tuple[Any, Any, Any]:
-    """Return the functions that copy synapse k to place q of a block, change it there, and copy it back.
+def block_functions(
+    rule: Traced, sources: Mapping[int, str], taken: Sequence[str], target: Target, **outside: Any
+) -> tuple[Any, Any, Any]:
+    """Return the functions that copy a synapse to place q of a block, change it there, and copy it back.
 
-    A block has room for all that is read of a synapse, in the dtype of the synapses; flags are numbers there.
-    varying: which neuron differs from synapse to synapse of a block, SPIKING or OTHER; they share the other.
+    A block has room for all that differs from synapse to synapse, in the dtype of the synapses; flags are
+    numbers there. Inputs in other places are read at the neuron `shared`.
+
+    sources: where each such input is, by its number; taken: the names from which these are computed.
     """
-    copied = [i for i, place in enumerate(rule.places) if place in (varying, SYNAPSE)]
-    at = {i: f"block[np.uintp({position}) * AT_ONCE + q]" for position, i in enumerate(copied)}
+    at = {i: f"block[np.uintp({position}) * AT_ONCE + q]" for position, i in enumerate(sources)}
     reads = [
         f"{at[i]}{' != 0' * (dtype == 'bool')}" if i in at else f"a{i}{'[shared]' * (place != ALL)}"
         for i, (place, dtype) in enumerate(zip(rule.places, rule.dtypes, strict=True))
     ]
-    loads = [f"{at[i]} = a{i}[{'k' if rule.places[i] == SYNAPSE else 'neuron'}]" for i in copied]
+    loads = [f"{at[i]} = {source}" for i, source in sources.items()]
     stores = [f"a{i}[k] = {at[i]}" for i in range(rule.count)]
     change = function_lines(rule, target, reads, [at[i] for i in range(rule.count)])
     synapses, *variables = _unpacked(rule)
-    taken = ["q", "k", "neuron", "synapses", "variables", "block"]
+    names = ["q", *taken, "synapses", "variables", "block"]
     return (
-        defined("load", taken, [synapses, *variables, *loads], **outside),
+        defined("load", names, [synapses, *variables, *loads], **outside),
         defined("change", ["q", "shared", "variables", "block"], [*variables, *change], **outside),
         defined("store", ["q", "k", "synapses", "block"], [synapses, *stores], **outside),
     )
+
+
+def sources_in_rows(rule: Traced, varying: str) -> dict[int, str]:
+    """Return the sources of a block of synapses k along a row, of which each has a neuron on one side.
+
+    varying: this side, SPIKING or OTHER; they share the other.
+    """
+    index = {SYNAPSE: "[k]", varying: "[neuron]"}
+    return {i: f"a{i}{index[place]}" for i, place in enumerate(rule.places) if place in index}
 
 
 def kernel_function(rule: Traced, storage: Storage, *more: str, **outside: Any) -> Any:

@@ -26,6 +26,7 @@ from event_ops.plasticity.emit import (
     Storage,
     block_functions,
     kernel_function,
+    sources_in_rows,
     update,
 )
 from ffi_bridge import numba_kernel
@@ -52,14 +53,20 @@ def make_visit_rows(rule: Traced, storage: Storage) -> Any:
     A rule with an operation that takes long, and that vectorises, changes synapses in blocks.
     """
     room, turned = _room_of(storage)
-    called = {"math": math, "np": np, "exp": exp, "power": power, "AT_ONCE": AT_ONCE, **tables_of(rule)}
+    called = called_by(rule)
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     if rule.uses(_LONG):
         # Blocks go along rows: where columns spike, the neuron that spiked differs within one.
-        functions = block_functions(rule, SPIKING if storage is DENSE_COLUMNS else OTHER, NUMBA, **called)
+        sources = sources_in_rows(rule, SPIKING if storage is DENSE_COLUMNS else OTHER)
+        functions = block_functions(rule, sources, ("k", "neuron"), NUMBA, AT_ONCE=AT_ONCE, **called)
         change = changing(Change(*map(inlined, functions)), len(rule.places))
         return room.make_visit_rows_in_blocks(*change, *turned)
     return room.make_visit_rows(inlined(update(rule, NUMBA, **called)), *turned)
+
+
+def called_by(rule: Traced) -> dict[str, Any]:
+    """Return what the compiled lines of a rule call or read, by name."""
+    return {"math": math, "np": np, "exp": exp, "power": power, **tables_of(rule)}
 
 
 def _room_of(storage: Storage) -> tuple[Any, tuple[bool, ...]]:

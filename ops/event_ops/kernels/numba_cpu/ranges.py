@@ -26,8 +26,8 @@ from ffi_bridge.numba_cpu import as_dtype
 
 WIDTH: Final = 8
 _WIDTH: Final = np.uintp(WIDTH)
-_ALL: Final = np.uint8((1 << WIDTH) - 1)
-_EVERY_BIT: Final = np.uintp(np.iinfo(np.uintp).max)
+ALL: Final = np.uint8((1 << WIDTH) - 1)
+EVERY_BIT: Final = np.uintp(np.iinfo(np.uintp).max)
 
 
 def _inside(entries: Any, k: Any, mask: Any, low: Any, columns: Any) -> Any:
@@ -58,12 +58,39 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
     return types.uint8(entries, types.uintp, types.uintp, types.uintp, types.uintp), emit
 
 
+def _reaching(values: Any, entries: Any, k: Any, least: Any) -> Any:
+    return np.packbits(values[entries[k : k + _WIDTH]] >= least, bitorder="little")[0]
+
+
+@instruction(_reaching)
+def reaching(context: Any, values: Any, entries: Any, k: Any, least: Any) -> Any:
+    """Return a bit for each of WIDTH entries from place k on: whether values[entry] >= least; unchecked."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, places = (
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
+        )
+        found: Any = ir.Constant(ir.VectorType(context.get_value_type(values.dtype), WIDTH), ir.Undefined)
+        # Loads of one element each take no longer than an instruction that gathers, which few processors have.
+        for lane in range(WIDTH):
+            place = builder.add(arguments[2], ir.Constant(arguments[2].type, lane))
+            entry = builder.load(builder.gep(places, [place]))
+            j = context.cast(builder, entry, entries.dtype, types.uintp)
+            value = builder.load(builder.gep(data, [j]))
+            found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), lane))
+        bound = splat(builder, context.cast(builder, arguments[3], least, values.dtype), found)
+        return builder.bitcast(builder.icmp_signed(">=", found, bound), ir.IntType(WIDTH))
+
+    return types.uint8(values, entries, types.uintp, least), emit
+
+
 @njit(forceinline=True)
 def add_entries(weights: Any, indices: Any, y: Any, low: Any, columns: Any, k: Any, end: Any) -> None:
     """y[indices[k]] += weight k for the entries from k up to `end` in `columns` columns from `low` on."""
     while k + _WIDTH <= end:
-        within = inside(indices, k, _EVERY_BIT, low, columns)
-        if within == _ALL:
+        within = inside(indices, k, EVERY_BIT, low, columns)
+        if within == ALL:
             for lane in range(_WIDTH):
                 y[np.uintp(indices[k + lane])] += at(weights, k + lane)
         else:
