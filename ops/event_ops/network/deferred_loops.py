@@ -23,11 +23,12 @@ from event_ops.network.learning_loops import raise_traces
 from event_ops.network.loops import add_entries, make_deliver
 
 ROOM: Final = np.uintp(256)  # synapses that are changed side by side
+WORDS: Final = np.uintp(64)  # of 64 synapses, which are marked before they are changed
 # Keeping spikes costs a pass over all synapses at the end, and a spike that is not kept as much as so many
 # entries of that pass for each synapse: measured with 81 million of them, of hpc_benchmark.
 _ENTRIES_A_CHANGE: Final = 16
 _KEPT, _FOUND, _IS_ON = 0, 1, 2  # places in `counts`
-_STEP, _BEFORE, _NEXT = 0, 1, 2  # columns of `spikes`
+_STEP, _BEFORE, _NEXT = 0, 1, 2  # rows of `spikes`
 
 
 class Deferred(NamedTuple):
@@ -36,13 +37,14 @@ class Deferred(NamedTuple):
     traces: Any  # (shares, traces, senders), presynaptic, of the step up to which a row is up to date
     steps: Any  # int64 (shares, senders), this step
     seen: Any  # int64 (shares, senders): how many kept spikes have been applied to a row
-    newest: Any  # int32 (receivers,): the last kept spike of a neuron, or -1
-    spikes: Any  # int32 (shares, room, 4): the step of each, and the spikes of its neuron before it and next
+    newest: Any  # int32 (receivers, 2): the last kept spike of a neuron, and the one before it, or -1
+    spikes: Any  # int32 (shares, 3, room): the step of each, and the spikes of its neuron before it and next
     values: Any  # (shares, traces, room), postsynaptic
     counts: Any  # int64 (shares, 8): spikes that are kept, spikes of the run, and whether spikes are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
-    places: Any  # uintp (shares, 4, ROOM)
+    places: Any  # uintp (shares, 5, ROOM), of synapses and kept spikes
+    words: Any  # uint64 (shares, 2, WORDS), bits of synapses that are to change, and of those by several spikes
 
 
 @njit(**INLINED)
@@ -62,7 +64,7 @@ def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons:
 @njit(**INLINED)
 def has_room(waiting: Any, share: Any, found: Any) -> Any:
     """Return whether so many spikes more can be kept."""
-    return waiting.counts[share, _KEPT] + found <= waiting.spikes.shape[1]
+    return waiting.counts[share, _KEPT] + found <= waiting.spikes.shape[2]
 
 
 @njit(**INLINED)
@@ -86,11 +88,11 @@ def keep_spikes(waiting: Any, share: Any, step: Any, ids: Any) -> None:
     first = np.uintp(waiting.counts[share, _KEPT])
     for position in range(np.uintp(ids.size)):
         j, place = np.uintp(ids[position]), first + position
-        before = newest[j]
-        spikes[place, _STEP], spikes[place, _BEFORE] = step, before
+        before = newest[j, 0]
+        spikes[_STEP, place], spikes[_BEFORE, place] = step, before
         if before >= 0:
-            spikes[np.uintp(before), _NEXT] = place
-        newest[j] = place
+            spikes[_NEXT, np.uintp(before)] = place
+        newest[j, 0], newest[j, 1] = place, before
     waiting.counts[share, _KEPT] += ids.size
 
 
@@ -108,39 +110,46 @@ def past_traces(waiting: Any, share: Any, i: Any, decays: Any, step: Any) -> Non
 
 
 @njit(**INLINED)
-def oldest(spikes: Any, last: Any, seen: Any) -> Any:
+def oldest(before: Any, last: Any, seen: Any) -> Any:
     """Return the first kept spike of a neuron that is none of the first `seen` of all, from its last one."""
-    place = last
-    while spikes[np.uintp(place), _BEFORE] >= seen:
-        place = np.int64(spikes[np.uintp(place), _BEFORE])
-    return np.uintp(place)
-
-
-@njit(**INLINED)
-def waiting_bits(newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any) -> Any:
-    """Return a bit for each entry from `begin` to `end`, at most 64: whether spikes of its neuron wait."""
-    bits, k = np.uint64(0), begin
-    while k + np.uintp(WIDTH) <= end:
-        within = inside(indices, k, EVERY_BIT, low, columns)
-        if within == ALL:
-            bits |= np.uint64(reaching(newest, indices, k, seen)) << np.uint64(k - begin)
-        elif within:
-            bits |= scalar_bits(newest, indices, k, k + np.uintp(WIDTH), seen, low, columns) << np.uint64(k - begin)
-        k += np.uintp(WIDTH)
-    if k < end:
-        bits |= scalar_bits(newest, indices, k, end, seen, low, columns) << np.uint64(k - begin)
-    return bits
+    while before[np.uintp(last)] >= seen:
+        last = before[np.uintp(last)]
+    return last
 
 
 @njit(_nrt=False)
-def scalar_bits(newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any) -> Any:
-    """`waiting_bits`, entry by entry."""
-    bits = np.uint64(0)
-    for k in range(begin, end):
-        j = np.uintp(indices[k])
-        if j - low < columns and newest[j] >= seen:
-            bits |= np.uint64(1) << np.uint64(k - begin)
-    return bits
+def mark(newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any, words: Any) -> None:
+    """Set bit p - begin of words[0] for each entry p whose neuron has a spike that is none of the first `seen`.
+
+    And of words[1] if it has several.
+    """
+    for word in range((end - begin + WORD - np.uintp(1)) // WORD):
+        some, several, first = np.uint64(0), np.uint64(0), begin + word * WORD
+        k, until = first, min(first + WORD, end)
+        while k + np.uintp(WIDTH) <= until:
+            within = inside(indices, k, EVERY_BIT, low, columns)
+            if within == ALL:
+                both, shift = reaching(newest, indices, k, seen), np.uint64(k - first)
+                some |= np.uint64(both & np.uint16(ALL)) << shift
+                several |= np.uint64(both >> np.uint16(WIDTH)) << shift
+            elif within:
+                for p in range(k, k + np.uintp(WIDTH)):
+                    one, two = marks_of(newest, indices, p, seen, low, columns)
+                    some, several = some | one << np.uint64(p - first), several | two << np.uint64(p - first)
+            k += np.uintp(WIDTH)
+        for p in range(k, until):
+            one, two = marks_of(newest, indices, p, seen, low, columns)
+            some, several = some | one << np.uint64(p - first), several | two << np.uint64(p - first)
+        words[0, word], words[1, word] = some, several
+
+
+@njit(_nrt=False)
+def marks_of(newest: Any, indices: Any, p: Any, seen: Any, low: Any, columns: Any) -> Any:
+    """Return the two bits of entry p."""
+    j = np.uintp(indices[p])
+    if j - low < columns:
+        return np.uint64(newest[j, 0] >= seen), np.uint64(newest[j, 1] >= seen)
+    return np.uint64(0), np.uint64(0)
 
 
 def make_update_row(load: Any, change: Any, store: Any) -> Any:
@@ -149,11 +158,11 @@ def make_update_row(load: Any, change: Any, store: Any) -> Any:
     @njit(_nrt=False)
     def apply(work: Any, i: Any, begin_step: Any, places: Any, kept: Any, count: Any) -> None:
         (weights, indices, _), variables, _, waiting, share = work
-        spikes, values, past = waiting.spikes[share], waiting.values[share], waiting.past[share]
+        steps, values, past = waiting.spikes[share, _STEP], waiting.values[share], waiting.past[share]
         block, synapses = waiting.block[share], (weights,)
         for q in range(count):
             place, k = kept[q], places[q]
-            back = np.uintp(spikes[place, _STEP] - begin_step)
+            back = np.uintp(steps[place] - begin_step)
             load(q, k, i, np.uintp(indices[k]), place, back, past, values, synapses, variables, block)
         for q in range(count):
             change(q, i, variables, block)
@@ -161,45 +170,57 @@ def make_update_row(load: Any, change: Any, store: Any) -> Any:
             store(q, places[q], synapses, block)
 
     @njit(_nrt=False)
+    def update_marked(work: Any, i: Any, begin: Any, words: Any, seen: Any, begin_step: Any) -> None:
+        """Change the synapses that are marked in words[0], and in words[1] if by several spikes."""
+        indices, waiting, share = work[0][1], work[3], work[4]
+        before, following = waiting.spikes[share, _BEFORE], waiting.spikes[share, _NEXT]
+        newest, (once, kept) = waiting.newest, (waiting.places[share, 0], waiting.places[share, 1])
+        again, nexts, lasts = waiting.places[share, 2], waiting.places[share, 3], waiting.places[share, 4]
+        count, more = np.uintp(0), np.uintp(0)
+        for word in range(np.uintp(words.shape[1])):
+            several = words[1, word]
+            bits, first = words[0, word] & ~several, begin + np.uintp(word) * WORD
+            while bits:
+                k = first + trailing_zeros(bits)
+                bits &= bits - np.uint64(1)
+                once[count], kept[count] = k, np.uintp(newest[np.uintp(indices[k]), 0])
+                count += np.uintp(1)
+            while several:
+                k = first + trailing_zeros(several)
+                several &= several - np.uint64(1)
+                last = newest[np.uintp(indices[k]), 0]
+                again[more], nexts[more] = k, np.uintp(oldest(before, last, seen))
+                lasts[more] = np.uintp(last)
+                more += np.uintp(1)
+            if count + more + WORD > ROOM or word + 1 == words.shape[1]:
+                apply(work, i, begin_step, once, kept, count)
+                count = np.uintp(0)
+                # Spikes of one neuron change a synapse in their order.
+                while more:
+                    apply(work, i, begin_step, again, nexts, more)
+                    left = np.uintp(0)
+                    for q in range(more):
+                        place = nexts[q]
+                        again[left], lasts[left] = again[q], lasts[q]
+                        nexts[left] = np.uintp(following[place])
+                        left += np.uintp(place != lasts[left])
+                    more = left
+
+    @njit(_nrt=False)
     def update_row(work: Any, i: Any, step: Any, low: Any, high: Any) -> None:
-        (weights, indices, indptr), variables, decays, waiting, share = work
+        (_, indices, indptr), _, decays, waiting, share = work
         past_traces(waiting, share, i, decays, step)
-        spikes, newest = waiting.spikes[share], waiting.newest
-        places, kept = waiting.places[share, 0], waiting.places[share, 1]
-        again, lasts = waiting.places[share, 2], waiting.places[share, 3]
-        seen, begin_step = waiting.seen[share, i], waiting.steps[share, i]
+        seen, begin_step, newest = waiting.seen[share, i], waiting.steps[share, i], waiting.newest
         waiting.steps[share, i], waiting.seen[share, i] = step, waiting.counts[share, _KEPT]
         if seen == waiting.counts[share, _KEPT]:
             return
         begin, end = row_span(indptr, i, np.uintp(indices.size))
         first, columns = np.uintp(low), np.uintp(high) - np.uintp(low)
-        count, more = np.uintp(0), np.uintp(0)
-        for chunk in range(begin, end, WORD):
-            until = min(chunk + WORD, end)
-            bits = waiting_bits(newest, indices, chunk, until, seen, first, columns)
-            while bits:
-                k = chunk + trailing_zeros(bits)
-                bits &= bits - np.uint64(1)
-                last = np.int64(newest[np.uintp(indices[k])])
-                places[count], kept[count] = k, np.uintp(last)
-                if spikes[np.uintp(last), _BEFORE] >= seen:
-                    kept[count] = oldest(spikes, last, seen)
-                    again[more], lasts[more] = count, np.uintp(last)
-                    more += np.uintp(1)
-                count += np.uintp(1)
-            if count + WORD > ROOM or until == end:
-                apply(work, i, begin_step, places, kept, count)
-                # Spikes of one neuron change a synapse in their order.
-                while more:
-                    for q in range(more):
-                        places[q] = places[again[q]]
-                        kept[q] = np.uintp(spikes[kept[again[q]], _NEXT])
-                    apply(work, i, begin_step, places, kept, more)
-                    count, more = more, np.uintp(0)
-                    for q in range(count):
-                        again[more], lasts[more] = q, lasts[q]
-                        more += np.uintp(kept[q] != lasts[q])
-                count = np.uintp(0)
+        for p in range(begin, end, WORDS * WORD):
+            until = min(p + WORDS * WORD, end)
+            words = waiting.words[share, :, : (until - p + WORD - np.uintp(1)) // WORD]
+            mark(newest, indices, p, until, seen, first, columns, words)
+            update_marked(work, i, p, words, seen, begin_step)
 
     return update_row
 

@@ -7,7 +7,7 @@ from event_ops.codegen.function import ALL
 from event_ops.codegen.primitives import NUMBA
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network import deferred_loops
-from event_ops.network.deferred_loops import ROOM
+from event_ops.network.deferred_loops import ROOM, WORDS
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE, block_functions
 from event_ops.plasticity.numba_cpu import called_by
@@ -57,7 +57,7 @@ def functions(part: Learning, visit_pre: Any) -> dict[str, Any]:
 
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes for a projection."""
-    names = "steps", "seen", "newest", "spikes", "values", "counts", "past", "block", "places"
+    names = "steps", "seen", "newest", "spikes", "values", "counts", "past", "block", "places", "words"
     return [f"{name}{part.projection}" for name in ("copies", *(f"waiting_{name}" for name in names))]
 
 
@@ -68,13 +68,14 @@ def begin(part: Learning) -> list[str]:
     made = (
         f"np.empty((shares, size{part.source}), np.int64)",
         f"np.zeros((shares, size{part.source}), np.int64)",
-        f"np.full(size{part.target}, -1, np.int32)",
-        f"np.empty((shares, {room}, 4), np.int32)",
+        f"np.full((size{part.target}, 2), -1, np.int32)",
+        f"np.empty((shares, 3, {room}), np.int32)",
         f"np.empty((shares, {post}, {room}), {x})",
         "np.zeros((shares, 8), np.int64)",
         f"np.empty((shares, {pre}, turns), {x})",
         f"np.empty((shares, {inputs * int(ROOM)}), {x})",
-        f"np.empty((shares, 4, {int(ROOM)}), np.uintp)",
+        f"np.empty((shares, 5, {int(ROOM)}), np.uintp)",
+        f"np.empty((shares, 2, {int(WORDS)}), np.uint64)",
     )
     return [f"{name} = {value}" for name, value in zip(arrays(part)[1:], made, strict=True)]
 

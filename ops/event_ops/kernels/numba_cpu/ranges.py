@@ -58,31 +58,42 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
     return types.uint8(entries, types.uintp, types.uintp, types.uintp, types.uintp), emit
 
 
-def _reaching(values: Any, entries: Any, k: Any, least: Any) -> Any:
-    return np.packbits(values[entries[k : k + _WIDTH]] >= least, bitorder="little")[0]
+def _reaching(pairs: Any, entries: Any, k: Any, least: Any) -> Any:
+    some = pairs[entries[k : k + _WIDTH]] >= least
+    return np.packbits(some.T, bitorder="little").view(np.uint16)[0]
 
 
 @instruction(_reaching)
-def reaching(context: Any, values: Any, entries: Any, k: Any, least: Any) -> Any:
-    """Return a bit for each of WIDTH entries from place k on: whether values[entry] >= least; unchecked."""
+def reaching(context: Any, pairs: Any, entries: Any, k: Any, least: Any) -> Any:
+    """Return a bit for each of WIDTH entries from place k on: whether pairs[entry, 0] >= least; unchecked.
+
+    pairs: int32 (neurons, 2). Behind these bits, of 8, are those of pairs[entry, 1].
+    """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data, places = (
             context.make_array(kind)(context, builder, array).data
             for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
         )
-        found: Any = ir.Constant(ir.VectorType(context.get_value_type(values.dtype), WIDTH), ir.Undefined)
-        # Loads of one element each take no longer than an instruction that gathers, which few processors have.
+        data = builder.bitcast(data, ir.IntType(64).as_pointer())
+        both: Any = ir.Constant(ir.VectorType(ir.IntType(64), WIDTH), ir.Undefined)
+        # Loads of one pair each take no longer than an instruction that gathers, which few processors have.
         for lane in range(WIDTH):
             place = builder.add(arguments[2], ir.Constant(arguments[2].type, lane))
-            entry = builder.load(builder.gep(places, [place]))
-            j = context.cast(builder, entry, entries.dtype, types.uintp)
-            value = builder.load(builder.gep(data, [j]))
-            found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), lane))
-        bound = splat(builder, context.cast(builder, arguments[3], least, values.dtype), found)
-        return builder.bitcast(builder.icmp_signed(">=", found, bound), ir.IntType(WIDTH))
+            j = context.cast(builder, builder.load(builder.gep(places, [place])), entries.dtype, types.uintp)
+            pair = builder.load(builder.gep(data, [j]), align=4)
+            both = builder.insert_element(both, pair, ir.Constant(ir.IntType(32), lane))
+        single = ir.VectorType(ir.IntType(32), WIDTH)
+        halves = both, builder.lshr(both, splat(builder, ir.Constant(ir.IntType(64), 32), both))
+        bits = []
+        for half in halves:
+            found = builder.trunc(half, single)
+            bound = splat(builder, context.cast(builder, arguments[3], least, types.int32), found)
+            reached = builder.bitcast(builder.icmp_signed(">=", found, bound), ir.IntType(WIDTH))
+            bits.append(builder.zext(reached, ir.IntType(16)))
+        return builder.or_(bits[0], builder.shl(bits[1], ir.Constant(ir.IntType(16), WIDTH)))
 
-    return types.uint8(values, entries, types.uintp, least), emit
+    return types.uint16(pairs, entries, types.uintp, least), emit
 
 
 @njit(forceinline=True)
