@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import CSR, CompactCSR, lif_expsyn_step, lif_step
-from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, shares
+from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, learning_plan, shares
 
 E, I = 150, 70
 LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
@@ -86,6 +86,8 @@ def runs_in(count, declared, state):
 
 
 def main():
+    # Of one projection that learns spikes wait for their rows, and of the other they do not.
+    learning_plan.may_defer = lambda part: part.plasticity.post_first
     declared = network()
     rest = {"V_m": -60.0, "refractory": 0.0}
     state = declared.state({"E": rest | {"I_syn": 0.0}, "I": rest}, seed=3)

@@ -7,7 +7,7 @@ import pytest
 from small_networks import LIF, START, assert_same, matrix
 
 from event_ops import CompactCSR, lif_step
-from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record
+from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, learning_plan
 from event_ops.plasticity import vogels_post, vogels_pre
 
 N, STEPS = 60, 300
@@ -86,6 +86,27 @@ def test_the_scan_is_the_loop_and_the_native_run_has_its_bits(case):
         (found["w"], found["x_pre"], found["x_post"]), (w, x_pre, x_post), strict=True
     ):
         np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-4)
+    assert_same(network.run(state, STEPS, backend="numba_cpu"), (end, recording))
+
+
+def of_everything(w, *, x_pre, x_post, A_pre, A_post, gain):
+    return w + gain * x_pre * (1 + x_post) * (A_pre + jnp.abs(w) ** A_post)
+
+
+@pytest.mark.parametrize("post_first", [False, True])
+def test_postsynaptic_spikes_that_wait_give_the_same_bits(post_first, monkeypatch):
+    for name in ("FAR_BYTES", "LONG_ROW"):
+        monkeypatch.setattr(learning_plan, name, 0)
+    A = matrix(N, N, 1.0)
+    arrays = {"A_pre": N, "A_post": N, "gain": A.nse}
+    given = {name: np.linspace(0.1, 0.4, n, dtype=np.float32) for name, n in arrays.items()}
+    how = {"traces": TRACES, "dt": 0.1, "post_delay": 3, "post_first": post_first}
+    network = driven(Plasticity(pair_pre, of_everything, A_minus=0.5, **given, **how), delay=2, A=A)
+    state = network.state(START, seed=1)
+    end, recording = network.run(state, STEPS, backend="reference")
+    # There is room for two spikes of each neuron, and some neurons have several between spikes of others.
+    assert recording.num_spikes > 4 * N
+    assert np.isfinite(end.synapses[0]["w"]).all()
     assert_same(network.run(state, STEPS, backend="numba_cpu"), (end, recording))
 
 

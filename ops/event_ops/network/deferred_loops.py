@@ -9,117 +9,29 @@ Source: the history of postsynaptic spikes in Morrison, Aertsen and Diesmann (20
 1437-1467.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from event_ops.kernels.numba_cpu.access import row_span
-from event_ops.kernels.numba_cpu.jit import INLINED, njit
+from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.packed_events import FLAGS as WORD
 from event_ops.kernels.numba_cpu.packed_events import trailing_zeros
 from event_ops.kernels.numba_cpu.prefetch import prefetch_row
 from event_ops.kernels.numba_cpu.ranges import ALL, EVERY_BIT, WIDTH, inside, reaching
 from event_ops.network.learning_loops import raise_traces
 from event_ops.network.loops import add_entries, make_deliver
+from event_ops.network.waiting_spikes import BEFORE, KEPT, NEXT, STEP, oldest, past_traces
 
 ROOM: Final = np.uintp(256)  # synapses that are changed side by side
 WORDS: Final = np.uintp(64)  # of 64 synapses, which are marked before they are changed
-# Keeping spikes costs a pass over all synapses at the end, and a spike that is not kept as much as so many
-# entries of that pass for each synapse: measured with 81 million of them, of hpc_benchmark.
-_ENTRIES_A_CHANGE: Final = 16
-_KEPT, _FOUND, _IS_ON = 0, 1, 2  # places in `counts`
-_STEP, _BEFORE, _NEXT = 0, 1, 2  # rows of `spikes`
-
-
-class Deferred(NamedTuple):
-    """Hold the spikes that wait, of each share, and how far each row is."""
-
-    traces: Any  # (shares, traces, senders), presynaptic, of the step up to which a row is up to date
-    steps: Any  # int64 (shares, senders), this step
-    seen: Any  # int64 (shares, senders): how many kept spikes have been applied to a row
-    newest: Any  # int32 (receivers, 2): the last kept spike of a neuron, and the one before it, or -1
-    spikes: Any  # int32 (shares, 3, room): the step of each, and the spikes of its neuron before it and next
-    values: Any  # (shares, traces, room), postsynaptic
-    counts: Any  # int64 (shares, 8): spikes that are kept, spikes of the run, and whether spikes are kept
-    past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
-    block: Any  # (shares, inputs of on_post * ROOM)
-    places: Any  # uintp (shares, 5, ROOM), of synapses and kept spikes
-    words: Any  # uint64 (shares, 2, WORDS), bits of synapses that are to change, and of those by several spikes
-
-
-@njit(**INLINED)
-def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons: Any) -> Any:
-    """Return whether `found` spikes are to wait: from when as many more are expected as make that worthwhile.
-
-    neurons: how many receive in this share.
-    """
-    counts = waiting.counts[share]
-    counts[_FOUND] += found
-    expected, needed = counts[_FOUND] * (steps - step), neurons // _ENTRIES_A_CHANGE * (step + 1)
-    if counts[_IS_ON] == 0 and expected > needed:
-        counts[_IS_ON], waiting.steps[share, :] = 1, step - 1
-    return counts[_IS_ON] > 0
-
-
-@njit(**INLINED)
-def has_room(waiting: Any, share: Any, found: Any) -> Any:
-    """Return whether so many spikes more can be kept."""
-    return waiting.counts[share, _KEPT] + found <= waiting.spikes.shape[2]
-
-
-@njit(**INLINED)
-def is_deferring(waiting: Any, share: Any) -> Any:
-    """Return whether rows may be behind."""
-    return waiting.counts[share, _IS_ON] > 0
-
-
-@njit(**INLINED)
-def keep_trace(waiting: Any, share: Any, k: Any, trace: Any, ids: Any) -> None:
-    """Keep a postsynaptic trace of the spikes that `keep_spikes` is to keep next."""
-    first = np.uintp(waiting.counts[share, _KEPT])
-    for position in range(np.uintp(ids.size)):
-        waiting.values[share, k, first + position] = trace[np.uintp(ids[position])]
-
-
-@njit(**INLINED)
-def keep_spikes(waiting: Any, share: Any, step: Any, ids: Any) -> None:
-    """Keep the spikes that come back in a step."""
-    spikes, newest = waiting.spikes[share], waiting.newest
-    first = np.uintp(waiting.counts[share, _KEPT])
-    for position in range(np.uintp(ids.size)):
-        j, place = np.uintp(ids[position]), first + position
-        before = newest[j, 0]
-        spikes[_STEP, place], spikes[_BEFORE, place] = step, before
-        if before >= 0:
-            spikes[_NEXT, np.uintp(before)] = place
-        newest[j, 0], newest[j, 1] = place, before
-    waiting.counts[share, _KEPT] += ids.size
-
-
-@njit(**INLINED)
-def past_traces(waiting: Any, share: Any, i: Any, decays: Any, step: Any) -> None:
-    """Compute the traces of a neuron in all steps from that of its row up to `step`."""
-    begin = waiting.steps[share, i]
-    for k in range(np.uintp(decays.size)):
-        past, x = waiting.past[share, k], waiting.traces[share, k, i]
-        past[0] = x
-        for back in range(np.uintp(1), np.uintp(step - begin + 1)):
-            x *= decays[k]
-            past[back] = x
-        waiting.traces[share, k, i] = x
-
-
-@njit(**INLINED)
-def oldest(before: Any, last: Any, seen: Any) -> Any:
-    """Return the first kept spike of a neuron that is none of the first `seen` of all, from its last one."""
-    while before[np.uintp(last)] >= seen:
-        last = before[np.uintp(last)]
-    return last
 
 
 @njit(_nrt=False)
-def mark(newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any, words: Any) -> None:
-    """Set bit p - begin of words[0] for each entry p whose neuron has a spike that is none of the first `seen`.
+def mark(
+    newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any, words: Any
+) -> None:
+    """Set bit p - begin of words[0] for each entry p whose neuron has a spike behind the first `seen` of all.
 
     And of words[1] if it has several.
     """
@@ -158,7 +70,7 @@ def make_update_row(load: Any, change: Any, store: Any) -> Any:
     @njit(_nrt=False)
     def apply(work: Any, i: Any, begin_step: Any, places: Any, kept: Any, count: Any) -> None:
         (weights, indices, _), variables, _, waiting, share = work
-        steps, values, past = waiting.spikes[share, _STEP], waiting.values[share], waiting.past[share]
+        steps, values, past = waiting.spikes[share, STEP], waiting.values[share], waiting.past[share]
         block, synapses = waiting.block[share], (weights,)
         for q in range(count):
             place, k = kept[q], places[q]
@@ -173,7 +85,7 @@ def make_update_row(load: Any, change: Any, store: Any) -> Any:
     def update_marked(work: Any, i: Any, begin: Any, words: Any, seen: Any, begin_step: Any) -> None:
         """Change the synapses that are marked in words[0], and in words[1] if by several spikes."""
         indices, waiting, share = work[0][1], work[3], work[4]
-        before, following = waiting.spikes[share, _BEFORE], waiting.spikes[share, _NEXT]
+        before, following = waiting.spikes[share, BEFORE], waiting.spikes[share, NEXT]
         newest, (once, kept) = waiting.newest, (waiting.places[share, 0], waiting.places[share, 1])
         again, nexts, lasts = waiting.places[share, 2], waiting.places[share, 3], waiting.places[share, 4]
         count, more = np.uintp(0), np.uintp(0)
@@ -211,8 +123,8 @@ def make_update_row(load: Any, change: Any, store: Any) -> Any:
         (_, indices, indptr), _, decays, waiting, share = work
         past_traces(waiting, share, i, decays, step)
         seen, begin_step, newest = waiting.seen[share, i], waiting.steps[share, i], waiting.newest
-        waiting.steps[share, i], waiting.seen[share, i] = step, waiting.counts[share, _KEPT]
-        if seen == waiting.counts[share, _KEPT]:
+        waiting.steps[share, i], waiting.seen[share, i] = step, waiting.counts[share, KEPT]
+        if seen == waiting.counts[share, KEPT]:
             return
         begin, end = row_span(indptr, i, np.uintp(indices.size))
         first, columns = np.uintp(low), np.uintp(high) - np.uintp(low)
@@ -235,7 +147,7 @@ def make_update_all(update_row: Any) -> Any:
             update_row(work, i, step, low, high)
         waiting.newest[low:high] = -1
         waiting.seen[share, :] = 0
-        waiting.counts[share, _KEPT] = 0
+        waiting.counts[share, KEPT] = 0
 
     return update_all
 

@@ -2,19 +2,19 @@
 
 from typing import Any, Final
 
-from event_ops.codegen.emit import filled, tuple_of
+from event_ops.codegen.emit import filled
 from event_ops.codegen.function import ALL
 from event_ops.codegen.primitives import NUMBA
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.network import deferred_loops
+from event_ops.network import deferred_loops, waiting_spikes
 from event_ops.network.deferred_loops import ROOM, WORDS
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE, block_functions
 from event_ops.plasticity.numba_cpu import called_by
 
 LOOPS: Final = (
-    deferred_loops.Deferred, deferred_loops.defers, deferred_loops.has_room, deferred_loops.is_deferring,
-    deferred_loops.keep_spikes, deferred_loops.keep_trace,
+    waiting_spikes.Deferred, waiting_spikes.defers, waiting_spikes.has_room, waiting_spikes.is_deferring,
+    waiting_spikes.keep_spikes, waiting_spikes.keep_trace,
 )  # fmt: skip
 _AT: Final = {SYNAPSE: "[k]", SPIKING: "[post]", OTHER: "[pre]"}
 _TAKEN: Final = ("k", "pre", "post", "kept", "back", "past", "values")

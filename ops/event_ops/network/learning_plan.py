@@ -72,7 +72,9 @@ def learning_of(
     del arrays[f"matrix{place}_0"]
     ends = place, numbers[part.source], numbers[part.target]
     traces = plasticity.names("pre"), plasticity.names("post")
-    return Learning(*ends, plasticity.post_first, (rules[0], rules[1]), traces, (taken[0], taken[1]), may_defer(part))
+    return Learning(
+        *ends, plasticity.post_first, (rules[0], rules[1]), traces, (taken[0], taken[1]), may_defer(part)
+    )
 
 
 def may_defer(part: Projection) -> bool:

@@ -10,7 +10,8 @@ from event_ops.plasticity.emit import COLUMNS, ROWS
 from event_ops.plasticity.numba_cpu import make_visit_rows
 
 LOOPS: Final = (
-    learning_loops.decay_traces, learning_loops.own_spikes, learning_loops.raise_traces, *deferred_source.LOOPS
+    learning_loops.decay_traces, learning_loops.own_spikes, learning_loops.raise_traces,
+    *deferred_source.LOOPS,
 )  # fmt: skip
 
 
