@@ -7,7 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import CSR, CompactCSR, lif_expsyn_step, lif_step
-from event_ops.network import Network, Plasticity, PoissonInput, Population, Projection, Record, learning_plan, shares
+from event_ops.network import (
+    Network,
+    Plasticity,
+    PoissonInput,
+    Population,
+    Projection,
+    Record,
+    learning_plan,
+    shares,
+)
 
 E, I = 150, 70
 LIF = {"tau_m": 10.0, "E_L": -65.0, "V_th": -50.0, "V_reset": -65.0, "t_ref": 1.0, "dt": 0.1}
