@@ -197,6 +197,16 @@ def test_float64():
         np.testing.assert_allclose(y, oracle(W, there, x_src, x_dst, "sum"), rtol=1e-12)
 
 
+def test_a_number_has_the_dtype_of_arrays_and_without_any_that_of_numpy():
+    A, *_ = matrix("csr")
+    with jax.enable_x64(True):
+        for c, dtype in [(2.0, "float64"), (np.float32(2), "float32"), (np.float16(2), "float16")]:
+            of = lambda f, **variables: jax.eval_shape(lambda: gspmm(f, A, **variables)).dtype  # noqa: E731
+            assert of(lambda c: c, c=c) == dtype
+            assert of(lambda c, x_src: c * x_src, c=c, x_src=jnp.ones(COLUMNS, "float32")) == "float32"
+            assert of(lambda c, flag: jnp.where(~flag, c, 0), c=c, flag=np.bool_(True)) == dtype
+
+
 def test_a_sharded_matrix_gives_blocks():
     A, W, there = matrix("csr")
     x_src, x_dst = features(3)

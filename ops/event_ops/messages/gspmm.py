@@ -63,7 +63,8 @@ def gspmm(
         variables: what the message takes by name: numbers; (columns, ...) for names that end with _src;
             (rows, ...) for those that end with _dst; for others an entry each, in the order and shape of
             A.data, (nse, ...), of an ELL (rows, per_row, ...). float32 or float64, all of one dtype, or bool;
-            float16 or bfloat16, in which nothing is summed, but in float32.
+            float16 or bfloat16, in which nothing is summed, but in float32. A number takes the dtype of the
+            arrays; where there are none, one of NumPy has its own.
 
     Returns:
         y: (rows, ...), the features as they broadcast; dtype of the variables.

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from event_ops.checks.arrays import FLOATS, HALVES, as_array, check_dtype, check_same_dtype
 from event_ops.checks.inputs import in_dtype, is_number
@@ -102,12 +103,14 @@ def _count(place: str, grid: Shape, shape: tuple[int, int]) -> int:
 
 def _in_one_dtype(named: dict[str, Any]) -> tuple[dict[str, jax.Array], Any]:
     """Return arrays of one float dtype, or flags; floats of 16 bits as float32, and the dtype of results."""
-    numbers = {name for name, x in named.items() if is_number(x) and not isinstance(x, bool)}
+    numbers = {name for name, x in named.items() if is_number(x) and np.asarray(x).dtype != bool}
     arrays = {name: as_array(x, name) for name, x in named.items() if name not in numbers}
     floats = {name: x for name, x in arrays.items() if x.dtype != bool}
     for name, x in floats.items():
         check_dtype(name, x, (*FLOATS, *HALVES))
-    dtype = jax.dtypes.canonicalize_dtype(float)
+    # A number has the dtype of arrays; without any, NumPy's have their own.
+    typed = [x for name in numbers if getattr(x := named[name], "dtype", np.dtype(int)).kind == "f"]
+    dtype = jnp.result_type(*typed) if typed else jax.dtypes.canonicalize_dtype(float)
     for first, like in list(floats.items())[:1]:
         dtype = like.dtype
         for name, x in floats.items():
