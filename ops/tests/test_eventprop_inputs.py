@@ -86,14 +86,36 @@ def test_what_cannot_be_right_is_not_a_number(change, options, count):
     def last(moving, given, options):
         sizes = {"capacity": 2 if count == 3 else 80}
         spikes = run(**given, **moving, **options, **sizes)
-        return spikes.times[1], spikes
+        readout = {**TIMES, "delay": 1.0, "dt": 1.0, "steps": 2}
+        V = eventprop.leaky_integrator(*spikes[:2], jnp.ones((NEURONS, 1), jnp.float32), **readout)
+        return V[-1, 0], spikes
 
     traced = {name: x for name, x in options.items() if name != "capacity"}
     moving = {name: given.pop(name) for name in ("weights", "delay")}
-    gradients, spikes = jax.grad(last, has_aux=True)(moving, given, traced)
+    (V, spikes), gradients = jax.value_and_grad(last, has_aux=True)(moving, given, traced)
     assert int(spikes.num_spikes) == count
-    assert np.isnan(spikes.times).all()
+    assert np.isnan(spikes.times).all() and np.isnan(V)
     assert all(np.isnan(gradient).all() for gradient in gradients.values())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_layer_that_is_not_a_number_is_not_silent_for_the_next(backend):
+    times, ids, weights = jnp.full(1, jnp.nan), jnp.zeros(1, jnp.int32), jnp.ones((1, 2))
+    options = {**TIMES, "dt": 1.0, "steps": 2, "backend": backend}
+    spikes = eventprop.lif(times, ids, weights, delay=0.0, **options, capacity=3)
+    assert spikes.ids.tolist() == [0, 1, 0] and np.isnan(spikes.first(2)).all()
+    V = eventprop.leaky_integrator(*spikes[:2], weights.T, delay=0.0, **options)
+    assert np.isnan(V).all()
+
+
+def test_an_empty_batch_has_derivatives_of_0():
+    options = {**TIMES, "delay": 0.0, "dt": 1.0, "steps": 2}
+
+    def total(weights):
+        one = lambda times: eventprop.leaky_integrator(times, jnp.zeros(1, jnp.int32), weights, **options)  # noqa: E731
+        return jax.vmap(one)(jnp.zeros((0, 1))).sum()
+
+    assert not jax.grad(total)(jnp.ones((1, 2))).any()
 
 
 @pytest.mark.parametrize(
@@ -112,6 +134,7 @@ def test_what_cannot_be_right_is_not_a_number(change, options, count):
         ({"weights": np.ones((6, 4), np.int32)}, TypeError, "weights has dtype int32"),
         ({"tau_m": jnp.ones(())}, TypeError, "the times of neurons have no derivatives"),
         ({"V_th": np.ones(3, np.float32)}, ValueError, "a number, or one for each neuron"),
+        ({"tau_m": 1e-60}, ValueError, r"tau_m is or contains 0\.0"),
         ({"tau_syn": 0.2}, ValueError, "dt is 1.0, and the shorter of tau_m and tau_syn 0.2"),
         ({"V_reset": 2.0}, ValueError, "expected finite numbers, and V_reset < V_th"),
         ({"V_m": np.full(4, 2, np.float32)}, ValueError, "expected values < V_th = 1.0"),
@@ -123,6 +146,13 @@ def test_what_does_not_fit_is_refused_by_name(change, error, message):
     arrays = (x if x.dtype == jnp.int32 else x.astype(jnp.float32) for x in layer(2))
     with pytest.raises(error, match=message):
         run(**(dict(zip(names, arrays, strict=True)) | change))
+
+
+def test_rows_that_float32_cannot_count_are_refused_by_name():
+    rows = jax.ShapeDtypeStruct((2**24 + 1, 1), np.float32)
+    call = lambda weights: run(jnp.ones(1), jnp.zeros(1, jnp.int32), weights, None, 0.0, None)  # noqa: E731
+    with pytest.raises(ValueError, match="weights has 16777217 rows, a number that float32 does not have"):
+        jax.eval_shape(call, rows)
 
 
 def test_forward_mode_and_second_derivatives_are_refused_by_name():

@@ -81,6 +81,9 @@ def make_run_one(simulate: Any) -> Any:
             record.times[:] = np.nan
             record.trace[:] = np.nan
             record.ends[:] = count
+            # Not padding, which a next layer would take for silence.
+            for p in range(record.ids.size):
+                record.ids[p] = p % max(state.shape[1], 1)
 
     return run_one
 
@@ -146,7 +149,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
         input_rows = np.int64(parameters[4])
-        parts = min(num_threads(), batch)
+        parts = max(1, min(num_threads(), batch))  # one fills in the sums of an empty batch, too
         spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
         spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
         spare_levels = np.empty((parts - 1, *ct_levels.shape), ct_levels.dtype)

@@ -173,9 +173,11 @@ def _run_one(
     is_right &= ~jnp.any(jnp.isnan(times) & (ids >= 0) & (ids < neuron.input_rows))
     count = jnp.where(is_right, run.number, -1)
     good = (count >= 0) & (count <= capacity)
+    # Not padding, which a next layer would take for silence.
+    in_turn = jnp.arange(capacity, dtype=jnp.int32) % max(neurons, 1)
     return (
         jnp.where(good, run.spikes[:, :-1], jnp.nan),
-        jnp.where(good, run.ids[:-1], neurons),
+        jnp.where(good, run.ids[:-1], in_turn),
         jnp.where(good, run.ends, count),
         jnp.where(good, run.trace[: trace.shape[0]], jnp.nan),
     )

@@ -18,7 +18,8 @@ class Spikes(NamedTuple):
 
     Attributes:
         times: (capacity,), in ms; inf behind the last spike. NaN, all of them, where `num_spikes` says so.
-        ids: (capacity,), int32, the neurons; their number behind the last spike.
+        ids: (capacity,), int32, the neurons; their number behind the last spike. All in turn where times are
+            NaN, so that results of a next layer are NaN, too.
         num_spikes: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
             delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins or is reset
             at V_th or above.
