@@ -136,14 +136,21 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
                 f"{name} is a {type(x).__name__}; expected a number: the times of neurons have no "
                 "derivatives, as V_th, V_reset and E_L have"
             )
-        check_positive(name, float(x), zero=name == "t_ref")
+        with np.errstate(over="ignore"):
+            check_positive(name, np.asarray(float(x)).astype(dtype), zero=name == "t_ref")
     shortest = min(neuron["tau_m"], neuron["tau_syn"])
     if neuron["dt"] > _STEPS_OF_TAU * shortest:
         raise ValueError(
             f"dt is {neuron['dt']}, and the shorter of tau_m and tau_syn {shortest}; expected at most "
             f"{_STEPS_OF_TAU} times that, since more decays in a step than can be undone: take more steps"
         )
-    values: Any = np.array([*(neuron[name] for name in _ORDER), input_rows], dtype)
+    with np.errstate(over="ignore"):
+        values: Any = np.array([*(neuron[name] for name in _ORDER), input_rows], dtype)
+    if int(values[-1]) != input_rows:
+        raise ValueError(
+            f"weights has {input_rows} rows, a number that {values.dtype} does not have; expected at most "
+            "2**24, or float64 weights"
+        )
     return values
 
 
