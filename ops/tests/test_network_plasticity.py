@@ -158,6 +158,12 @@ VOGELS = {"traces": {"x_pre": 20.0, "x_post": 20.0}, "dt": 0.1, "eta": 0.01, "al
             "rho is given",
         ),
         (lambda: pairs(post_delay=-1), ValueError, "post_delay is -1"),
+        (lambda: pairs(post_first="no"), TypeError, "post_first is 'no'; expected True or False"),
+        (
+            lambda: jax.eval_shape(lambda flag: pairs(post_first=flag).dt, jnp.bool_(True)),
+            TypeError,
+            "post_first is .*; expected True or False, known when traced: pass it as a static argument",
+        ),
         (
             lambda: Plasticity(pair_post, traces={"x_pre": 0.0}, dt=0.1, A_plus_post=1.0),
             ValueError,

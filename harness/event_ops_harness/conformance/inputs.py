@@ -1,5 +1,6 @@
 """Check inputs: invalid calls are refused as documented, and no kernel leaves its arrays."""
 
+import inspect
 import re
 
 import jax
@@ -11,8 +12,14 @@ from ffi_bridge import debug
 
 
 def invalid_calls(trial: Trial) -> None:
-    """Every invalid call is refused when traced, eagerly and under jit, with the documented error."""
+    """Every invalid call is refused when traced, eagerly and under jit, with the documented error.
+
+    So is a flag that is traced, by its name.
+    """
     operator = trial.operator
+    for name, parameter in inspect.signature(operator.function).parameters.items():
+        if isinstance(parameter.default, bool):
+            _assert_refused_if_traced(trial, name)
     for wrong in operator.invalid_calls:
         args, kwargs = wrong.make()
         for how, call in (
@@ -28,6 +35,16 @@ def invalid_calls(trial: Trial) -> None:
                     f"invalid call {wrong.name!r} {how}: the error says {error}; expected {wrong.match!r}"
                 ) from error
             raise Mismatch(f"invalid call {wrong.name!r} {how}: nothing was raised; expected {wrong.error}")
+
+
+def _assert_refused_if_traced(trial: Trial, flag: str) -> None:
+    try:
+        jax.eval_shape(lambda x: trial.f(*trial.args, **{flag: x}), jax.ShapeDtypeStruct((), bool))
+    except TypeError as error:
+        if str(error).startswith(f"{flag} is "):
+            return
+        raise Mismatch(f"{flag}, traced: the error says {error}; expected {flag!r} by name") from error
+    raise Mismatch(f"{flag}, traced: nothing was raised; expected TypeError")
 
 
 def bounds(trial: Trial) -> None:

@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input, flattened, in_dtype, reshaped
-from event_ops.checks.keywords import known_integer, resolved_mode
+from event_ops.checks.keywords import known_flags, known_integer, resolved_mode
 from ffi_bridge import XLACustomKernel
 
 
@@ -74,7 +74,7 @@ def reduce_segments(
     """Return the result of `kernel` for each segment of `data`, which has one of `dtypes`."""
     data, segment_ids, size, mode = checked_segments(data, segment_ids, num_segments, dtypes, mode)
     static["mode"] = mode
-    static["indices_are_sorted"] = bool(indices_are_sorted)
+    static |= known_flags(indices_are_sorted=indices_are_sorted)
     row = data.shape[1:]
     flat = reshaped(data, (data.shape[0], prod(row))) if row else data
     outs = jax.ShapeDtypeStruct((size, *flat.shape[1:]), flat.dtype)

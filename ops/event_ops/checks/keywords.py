@@ -1,4 +1,4 @@
-"""The keywords that operators share: `mode`, for indices out of range, and `initial`."""
+"""The keywords that operators share: `mode`, for indices out of range, `initial`, numbers and flags."""
 
 from operator import index
 from typing import Any
@@ -40,6 +40,18 @@ def known_integer(name: str, x: Any) -> int:
     except TypeError:  # a tracer raises a subclass of it
         why = ": pass it as a static argument, or make it outside of the traced function" * (not is_known(x))
         raise TypeError(f"{name} is {x!r}; expected an integer that is known when traced{why}") from None
+
+
+def known_flags(**flags: Any) -> dict[str, bool]:
+    """Return flags that are compiled in, by name; raise TypeError unless each is one, and known."""
+    return {name: x if x is True or x is False else _known_flag(name, x) for name, x in flags.items()}
+
+
+def _known_flag(name: str, x: Any) -> bool:
+    if is_known(x) and np.ndim(x) == 0 and x in (False, True):
+        return bool(x)
+    why = ": pass it as a static argument, or make it outside of the traced function" * (not is_known(x))
+    raise TypeError(f"{name} is {x!r}; expected True or False, known when traced{why}")
 
 
 def refuse_error(operator: str, mode: str) -> None:

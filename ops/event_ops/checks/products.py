@@ -27,6 +27,7 @@ from event_ops.checks.csr import (
     places_of,
     readable,
 )
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.packed_entries import check_words, scale_of
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
 from ffi_bridge import XLACustomKernel
@@ -82,13 +83,14 @@ def csr_product(
     permutation: ArrayLike | None = None,
 ) -> jax.Array:
     """Return the product of a CSR matrix, whose weights may be found by a permutation."""
+    flags = known_flags(transpose=transpose, deterministic=deterministic)
     indices, indptr = as_array(indices), as_array(indptr)
     x, dtype = factor.array()
     weights, shape = event_weights(data, indices, dtype), matrix_shape(shape)
     check_csr(weights, indices, indptr, shape, FLOAT_WEIGHTS if factor.are_events else WEIGHTS)
     x = factor.checked(x, "data", weights, shape, transpose)
     places = places_of(permutation, weights, indices)
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    static = {"shape": shape, **flags}
     outs = _outs(x, weights, shape, transpose)
     return kernel(weights, indices, indptr, x, *places, outs=outs, backend=backend, **static)
 
@@ -104,6 +106,7 @@ def ell_product(
     backend: str | None,
 ) -> jax.Array:
     """Return the product of an ELLPACK matrix; only events may meet one weight for all entries."""
+    flags = known_flags(transpose=transpose, deterministic=deterministic)
     indices = as_array(indices)
     x, dtype = factor.array()
     shape = matrix_shape(shape)
@@ -112,7 +115,7 @@ def ell_product(
         check_rank("data", weights, 2, "(rows, entries per row)")
     check_ell(weights, indices, shape, FLOAT_WEIGHTS if factor.are_events else WEIGHTS)
     x = factor.checked(x, "data", weights, shape, transpose)
-    static = {"shape": shape, "transpose": bool(transpose), "deterministic": bool(deterministic)}
+    static = {"shape": shape, **flags}
     return kernel(weights, indices, x, outs=_outs(x, weights, shape, transpose), backend=backend, **static)
 
 
@@ -125,13 +128,13 @@ def dense_product(
     backend: str | None,
 ) -> jax.Array:
     """Return the product of a dense matrix with events."""
+    flags = known_flags(transpose=transpose, deterministic=deterministic)
     weights, (x, _) = as_array(weights), factor.array()
     check_dtype("weights", weights, FLOAT_WEIGHTS)
     check_rank("weights", weights, 2, "(rows, columns)")
     shape = weights.shape[0], weights.shape[1]
     x = factor.checked(x, "weights", weights, shape, transpose)
-    static = {"transpose": bool(transpose), "deterministic": bool(deterministic)}
-    return kernel(weights, x, outs=_outs(x, weights, shape, transpose), backend=backend, **static)
+    return kernel(weights, x, outs=_outs(x, weights, shape, transpose), backend=backend, **flags)
 
 
 def compact_product(
@@ -145,12 +148,13 @@ def compact_product(
     backend: str | None,
 ) -> jax.Array:
     """Return the product of a matrix of words."""
+    flags = known_flags(transpose=transpose)
     entries, indptr = as_array(entries), as_array(indptr)
     x, dtype = factor.array()
     scale, shape = scale_of(scale, dtype), matrix_shape(shape)
     check_words(entries, indptr, scale, shape)
     x = factor.checked(x, "scale", scale, shape, transpose)
-    static = {"shape": shape, "transpose": bool(transpose)}
+    static = {"shape": shape, **flags}
     outs = _outs(x, scale, shape, transpose)
     return kernel(entries, indptr, scale, x, outs=outs, backend=backend, **static)
 
@@ -167,11 +171,12 @@ def procedural_product(
     backend: str | None,
 ) -> jax.Array:
     """Return the product of a matrix that is generated."""
+    flags = known_flags(transpose=transpose)
     x, dtype = factor.array()
     parameters, word = weight_parameters(weight, distribution, dtype), seed_word(seed)
     shape, prob = procedural_shape(shape), check_prob(prob)
     x = factor.checked(x, "weight", parameters, shape, transpose)
-    static = {"prob": prob, "shape": shape, "distribution": distribution, "transpose": bool(transpose)}
+    static = {"prob": prob, "shape": shape, "distribution": distribution, **flags}
     outs = _outs(x, parameters, shape, transpose)
     return kernel(parameters, word, x, outs=outs, backend=backend, **static)
 

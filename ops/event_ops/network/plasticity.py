@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from event_ops.checks.arrays import as_array
 from event_ops.checks.inputs import is_number
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_flags, known_integer
 from event_ops.codegen.function import Traced, name_of
 from event_ops.kernels.reference.decay import decay_factor
 from event_ops.network.parts import number
@@ -99,7 +99,9 @@ class Plasticity:
         numbers = tuple((name, x, repr(x)) for name, x in plain.items())
         taus = tuple((name, float(tau)) for name, tau in named.items())
         vars(self).update(on_pre=on_pre, on_post=on_post, traces=taus, dt=None if dt is None else float(dt))
-        vars(self).update(post_delay=lag, post_first=bool(post_first), numbers=numbers, arrays=arrays)
+        vars(self).update(
+            post_delay=lag, **known_flags(post_first=post_first), numbers=numbers, arrays=arrays
+        )
 
     @property
     def returns_at_once(self) -> bool:

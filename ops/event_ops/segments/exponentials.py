@@ -14,6 +14,7 @@ from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS
 from event_ops.checks.at_places import checked_segments
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import along
 from event_ops.segments.shared import one_program, places_of, taken
@@ -54,8 +55,8 @@ def segment_softmax(
         [0.5, 1.0, 0.5]
     """
     logits, ids, size, mode = checked_segments(logits, segment_ids, num_segments, FLOATS, mode)
-    options = {"indices_are_sorted": bool(indices_are_sorted), "mode": mode, "backend": backend}
-    return _softmax(logits, ids, size, deterministic=bool(deterministic), **options)
+    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
+    return _softmax(logits, ids, size, **known_flags(deterministic=deterministic), **options)
 
 
 @contract(segment_ids=contracts.segments)
@@ -93,8 +94,8 @@ def segment_log_softmax(
         [-200.0, 0.0, 0.0]
     """
     logits, ids, size, mode = checked_segments(logits, segment_ids, num_segments, FLOATS, mode)
-    options = {"indices_are_sorted": bool(indices_are_sorted), "mode": mode, "backend": backend}
-    return _log_softmax(logits, ids, size, deterministic=bool(deterministic), **options)
+    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
+    return _log_softmax(logits, ids, size, **known_flags(deterministic=deterministic), **options)
 
 
 @contract(segment_ids=contracts.segments)
@@ -131,8 +132,8 @@ def segment_logsumexp(
         [0.0, 1000.0, -inf]
     """
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, FLOATS, mode)
-    options = {"indices_are_sorted": bool(indices_are_sorted), "mode": mode, "backend": backend}
-    return _logsumexp(data, ids, size, deterministic=bool(deterministic), **options)
+    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
+    return _logsumexp(data, ids, size, **known_flags(deterministic=deterministic), **options)
 
 
 def _exponents(

@@ -14,7 +14,7 @@ from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, REALS
 from event_ops.checks.at_places import checked_segments
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_flags, known_integer
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import along
 from event_ops.segments.shared import COMPLEX, one_program, places_of, taken
@@ -54,7 +54,7 @@ def segment_prod(
         [6.0, 1.0, 5.0]
     """
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, REALS, mode)
-    return _prod(data, ids, size, mode=mode, deterministic=bool(deterministic), backend=backend)
+    return _prod(data, ids, size, mode=mode, **known_flags(deterministic=deterministic), backend=backend)
 
 
 @one_program
@@ -101,8 +101,8 @@ def segment_mean(
     Source: 0 for a segment without data is what PyTorch Geometric and jraph return.
     """
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)
-    options = {"indices_are_sorted": bool(indices_are_sorted), "mode": mode, "backend": backend}
-    return _mean(data, ids, size, deterministic=bool(deterministic), **options)
+    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
+    return _mean(data, ids, size, **known_flags(deterministic=deterministic), **options)
 
 
 @one_program
@@ -160,8 +160,8 @@ def segment_var(
     if ddof < 0:
         raise ValueError(f"ddof is {ddof}; expected >= 0")
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)
-    options = {"indices_are_sorted": bool(indices_are_sorted), "mode": mode, "backend": backend}
-    return _var(data, ids, size, deterministic=bool(deterministic), ddof=ddof, **options)
+    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
+    return _var(data, ids, size, **known_flags(deterministic=deterministic), ddof=ddof, **options)
 
 
 @one_program

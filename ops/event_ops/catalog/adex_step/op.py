@@ -11,6 +11,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import is_known
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.neuron import check_count, per_neuron
 from event_ops.codegen.operators import call_term, define_kernel
 from event_ops.kernels.neurons import checked_state, membrane_variables, rate_of
@@ -109,7 +110,7 @@ def adex_step(
         what is said above, with 10 substeps of 0.01 ms by some steps in a second; it spikes where
         V >= V_peak, and knows Delta_T = 0, which is `lif_cond_exp_step` here.
     """
-    substeps = check_count("substeps", substeps)
+    substeps, counts = check_count("substeps", substeps), known_flags(count=count)
     if count and surrogate is not None:
         raise TypeError(
             f"count=True with surrogate={surrogate!r}; expected one of them: a surrogate is the derivative "
@@ -133,7 +134,7 @@ def adex_step(
         decay = decay_factor(tau, part, states[0].dtype)
         variables[f"decay_{name}"] = per_neuron(f"tau_syn_{name} or dt", decay, states[0])
     spikes = np.dtype(np.int32) if count else np.dtype(bool) if surrogate is None else states[0].dtype
-    options: dict[str, Any] = {"substeps": substeps, "count": bool(count), "surrogate": surrogate}
+    options: dict[str, Any] = {"substeps": substeps, **counts, "surrogate": surrogate}
     after: Any = call_term(kernel, of_neuron, states, variables, more=(spikes,), backend=backend, **options)
     return after
 

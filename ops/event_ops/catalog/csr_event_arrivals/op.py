@@ -11,7 +11,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, FLOATS, check_dtype, check_shape, summed_in
 from event_ops.checks.csr import check_flat, check_weight_count, event_weights, matrix_shape, readable
 from event_ops.checks.inputs import as_input
-from event_ops.checks.keywords import initial_sums
+from event_ops.checks.keywords import initial_sums, known_flags
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.kernels.reference.history import checked_slot_of, lagged
@@ -104,7 +104,7 @@ def csr_event_arrivals(
     check_weight_count(data, indices)
     outs = jax.ShapeDtypeStruct((shape[1],), summed_in(data))
     history = readable(history, encoding, outs.dtype)
-    static = {"shape": shape, "deterministic": bool(deterministic)}
+    static = {"shape": shape, **known_flags(deterministic=deterministic)}
     first = initial_sums(initial, outs, "data", data)
     return kernel(history, data, indices, indptr, slot, first, outs=outs, backend=backend, **static)
 

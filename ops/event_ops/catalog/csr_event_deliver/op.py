@@ -18,6 +18,7 @@ from event_ops.checks.arrays import (
 )
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.inputs import as_input
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.ring_buffer import arrival_places, check_delays, checked_slot
 from event_ops.checks.values import contract
 from event_ops.rules.linear_inputs import transpose_of
@@ -94,7 +95,7 @@ def csr_event_deliver(
     check_shape("delays", delays, indices.shape, (), why="one per entry, as many as indices, or one for all")
     check_delays(as_given, buffer.shape[0])
     outs = jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
-    static = {"shape": shape, "deterministic": bool(deterministic)}
+    static = {"shape": shape, **known_flags(deterministic=deterministic)}
     return kernel(buffer, data, indices, indptr, delays, spikes, slot, outs=outs, backend=backend, **static)
 
 

@@ -9,6 +9,7 @@ from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_numbers, check_structure, matrix_shape, places_of
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.values import contract
 
 
@@ -85,7 +86,7 @@ def csr_normalize(
     check_numbers("indices", indices, shape[1:], f"the columns of shape={shape}")
     limit = np.asarray(shape[1], indices.dtype)
     places = places_of(permutation, data, indices)
-    outs, static = jax.ShapeDtypeStruct(data.shape, data.dtype), {"subtractive": bool(subtractive)}
+    outs, static = jax.ShapeDtypeStruct(data.shape, data.dtype), known_flags(subtractive=subtractive)
     return kernel(data, indices, indptr, sums, flags, limit, *places, outs=outs, backend=backend, **static)
 
 

@@ -11,6 +11,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.csr import check_structure
 from event_ops.checks.inputs import in_dtype
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.procedural import procedural_shape, seed_word, step_word
 from event_ops.checks.values import contract
 
@@ -82,7 +83,8 @@ def csr_rewire(
     check_dtype("rewired", rewired, ("bool",))
     check_shape("rewired", rewired, indices.shape, why="one flag per slot, as many as indices")
     words, new_columns = _chosen(seed, step, targets, indices)
-    static = {"autapses": bool(allow_autapses), "multapses": bool(allow_multapses)}
+    allowed = known_flags(allow_autapses=allow_autapses, allow_multapses=allow_multapses)
+    static = {name.removeprefix("allow_"): flag for name, flag in allowed.items()}
     outs = jax.ShapeDtypeStruct(indices.shape, indices.dtype)
     columns = in_dtype(shape[1], np.uint32)
     return kernel(

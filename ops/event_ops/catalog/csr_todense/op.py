@@ -9,6 +9,7 @@ from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import WEIGHTS, as_array, summed_in
 from event_ops.checks.csr import check_csr, event_weights, matrix_shape
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import dense_at, rows_of
 
@@ -49,7 +50,9 @@ def csr_todense(
     data = event_weights(data, indices, float)
     shape = matrix_shape(shape)
     check_csr(data, indices, indptr, shape, WEIGHTS)
-    return todense(data, indices, indptr, shape=shape, deterministic=bool(deterministic), backend=backend)
+    return todense(
+        data, indices, indptr, shape=shape, **known_flags(deterministic=deterministic), backend=backend
+    )
 
 
 def todense(data: jax.Array, *structure: jax.Array, shape: tuple[int, int], **static: Any) -> jax.Array:

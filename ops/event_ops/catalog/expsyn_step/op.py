@@ -12,6 +12,7 @@ from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_positive, check_same_dtype
 from event_ops.checks.csr import check_csr, check_events, check_operand, event_weights, matrix_shape
 from event_ops.checks.inputs import reshaped
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.decay import decay_factor
 from ffi_bridge import get_operator
@@ -88,7 +89,7 @@ def expsyn_step(
     decay = _per_channel(decay_factor(tau, dt, g.dtype), g.shape)
     channels = reshaped(g, (decay.shape[0], -1 if g.size else 0))
     outs = jax.ShapeDtypeStruct(channels.shape, g.dtype)
-    static = {"shape": shape, "deterministic": bool(deterministic)}
+    static = {"shape": shape, **known_flags(deterministic=deterministic)}
     result = kernel(channels, data, indices, indptr, spikes, decay, outs=outs, backend=backend, **static)
     return reshaped(result, g.shape)
 

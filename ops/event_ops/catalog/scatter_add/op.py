@@ -11,7 +11,7 @@ from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.at_places import scatter
-from event_ops.checks.keywords import values_at_places
+from event_ops.checks.keywords import known_flags, values_at_places
 from event_ops.checks.values import contract
 
 
@@ -53,7 +53,7 @@ def scatter_add(
         IndexError: mode is "error" and a known index is out of range.
         NotImplementedError: mode is "error", indices are traced, and the backend cannot raise.
     """
-    options: dict[str, Any] = {"mode": mode, "deterministic": bool(deterministic), "backend": backend}
+    options: dict[str, Any] = {"mode": mode, **known_flags(deterministic=deterministic), "backend": backend}
     return scatter(kernel, target, indices, updates, dtypes=NUMBERS, **options)
 
 

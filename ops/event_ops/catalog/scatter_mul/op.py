@@ -9,6 +9,7 @@ from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import REALS
 from event_ops.checks.at_places import scatter
+from event_ops.checks.keywords import known_flags
 from event_ops.checks.values import contract
 from event_ops.rules.at_places import tangent_in_updates
 
@@ -56,7 +57,7 @@ def scatter_mul(
         >>> scatter_mul(np.ones(2, np.float32), np.int32([0, 0]), np.float32([2, 3])).tolist()
         [6.0, 1.0]
     """
-    options: dict[str, Any] = {"mode": mode, "deterministic": bool(deterministic), "backend": backend}
+    options: dict[str, Any] = {"mode": mode, **known_flags(deterministic=deterministic), "backend": backend}
     return scatter(kernel, target, indices, updates, dtypes=REALS, **options)
 
 

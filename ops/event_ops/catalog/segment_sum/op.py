@@ -10,7 +10,7 @@ from event_ops.catalog import define_operator
 from event_ops.checks import contracts
 from event_ops.checks.arrays import NUMBERS
 from event_ops.checks.at_places import reduce_segments
-from event_ops.checks.keywords import values_at_places
+from event_ops.checks.keywords import known_flags, values_at_places
 from event_ops.checks.values import contract
 
 
@@ -62,7 +62,7 @@ def segment_sum(
         Array([4., 0., 2.], dtype=float32)
     """
     options: dict[str, Any] = {"indices_are_sorted": indices_are_sorted, "mode": mode, "backend": backend}
-    options["deterministic"] = bool(deterministic)
+    options |= known_flags(deterministic=deterministic)
     return reduce_segments(kernel, data, segment_ids, num_segments, dtypes=NUMBERS, **options)
 
 
