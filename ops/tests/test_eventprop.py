@@ -85,6 +85,22 @@ def test_a_constant_current_spikes_at_the_intervals_of_the_closed_form(backend):
         np.testing.assert_allclose(jax.jacrev(found)(levels), jax.jacrev(formula)(levels), rtol=1e-10)
 
 
+def test_a_spike_that_no_loss_depends_on_has_no_derivative_even_where_V_only_touches_V_th():
+    """With tau_m = 2 * tau_syn the maximum of V is a quarter of the first I."""
+
+    def first(current, by):
+        given = jnp.array([jnp.inf]), jnp.zeros(1, jnp.int32), jnp.zeros((1, 1)), None, 0.0, None
+        options = {"tau_m": 4.0, "tau_syn": 2.0, "V_reset": -9.0, "dt": 8.0, "steps": 1, "capacity": 1}
+        spikes = run(*given, **options, V_th=jax.lax.stop_gradient(current) / 4, I_syn=current)
+        return jnp.where(jnp.isfinite(spikes.times[0]), by * spikes.times[0], 0)
+
+    with jax.enable_x64(True):
+        currents = jnp.asarray(np.random.default_rng(0).uniform(1, 9, 500))
+        slopes = jax.vmap(jax.grad(first), (0, None))
+        assert not np.isfinite(slopes(currents, 1.0)).all()
+        np.testing.assert_array_equal(slopes(currents, 0.0), 0)
+
+
 def losses(seed, of_weights=False, **options):
     """Return a loss of times and of potentials of readouts, and what it is differentiated in."""
     when, who, *synapses = layer(seed, of_weights)

@@ -54,7 +54,12 @@ def event_backwards(
     else:
         j = record.ids[p]
         of_time = cotangents[p] + gradients.arrivals[sample.times.size + p] + gradients.of_releases[p]
-        V = -of_time / slope(float(sample.levels[0, j]), float(record.currents[p]), neuron)
+        # What no loss depends on has no derivative, also where V only touches V_th.
+        V = (
+            -of_time / slope(float(sample.levels[0, j]), float(record.currents[p]), neuron)
+            if of_time
+            else 0.0
+        )
         gradients.levels[0, j] -= V
         lambda_V[j] = V / of_V
         lambda_I[j] -= gain * (V / of_V) / of_I

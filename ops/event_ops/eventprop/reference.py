@@ -234,8 +234,9 @@ def _differentiate_one(
         acts = (entries.rows == row) & (a >= 0) & jnp.isfinite(a)
         per_entry = jax.vmap(sensitivities, in_axes=(0, 0, None, None))
         V, I = per_entry(jnp.where(acts, a, 0), entries.columns, of_V, of_I)
-        moving = entries.weights * (I / neuron.tau_syn - V / neuron.tau_m)
-        return jnp.where(acts, I, 0), jnp.where(acts, moving, 0)
+        rate = I / neuron.tau_syn - V / neuron.tau_m
+        # An infinite weight that nothing depends on has no derivative.
+        return jnp.where(acts, I, 0), jnp.where(acts & (rate != 0), entries.weights * rate, 0)
 
     def before(k: int, found: Any) -> Any:
         """Go from behind a spike to before it, and keep the derivative in V behind it."""
@@ -246,7 +247,9 @@ def _differentiate_one(
         _, I = sensitivities(when[p], j, of_V, of_I)
         _, moving = of_arrivals(neuron.input_rows + j, when[p], of_V, of_I)
         of_time = of_times[p] + jnp.sum(moving) - neuron.slope(levels[1, j], released[p]) * V
-        of_V = of_V.at[p].set(-of_time / neuron.slope(levels[0, j], current[p]))
+        # What no loss depends on has no derivative, also where V only touches V_th.
+        of_spike = jnp.where(of_time == 0, 0, -of_time / neuron.slope(levels[0, j], current[p]))
+        of_V = of_V.at[p].set(of_spike)
         return of_V, of_I.at[p].set(I), behind.at[p].set(V)
 
     nothing = jnp.zeros(capacity, when.dtype)
