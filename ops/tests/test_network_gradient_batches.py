@@ -84,6 +84,15 @@ def test_derivatives_of_a_batch_are_those_of_the_scan(function):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11 * (1 + float(jnp.abs(y).max())))
 
 
+@pytest.mark.parametrize("function", [gradient_of_batch, gradient_of_each, forward_derivative])
+def test_a_batch_of_no_samples_has_derivatives_of_0(function):
+    W, E_L, x, V_m = arrays()
+    given = W, E_L, x[:0], V_m[:0]
+    found, full = function(None, *given), jax.eval_shape(lambda *given: function(None, *given), *given)
+    assert [y.shape for y in jax.tree.leaves(found)] == [y.shape for y in jax.tree.leaves(full)]
+    assert not any(jnp.any(y) for y in jax.tree.leaves(found))
+
+
 def test_the_weights_of_a_batch_have_one_derivative_in_memory():
     W, E_L, x, V_m = arrays()
     traced = jax.make_jaxpr(jax.grad(total), static_argnums=4)(W, E_L, x, V_m, None)

@@ -43,12 +43,19 @@ def _primitive(name: str, outs: Callable[..., Any], function: Callable[..., Any]
     return primitive
 
 
+def _zeros(outs: Sequence[Any]) -> list[jax.Array]:
+    """Return the results of a batch of no samples, which has no first one to plan a run by."""
+    return [jnp.zeros(x.shape, x.dtype) for x in outs]
+
+
 def _run_outs(*_: Any, run: Run, batch: Batch) -> list[Any]:
     return [batch.shape(x) for x in (*run.outs, *run.residuals)]
 
 
 def _run(*leaves: Any, run: Run, batch: Batch) -> Any:
     outs = tuple(_run_outs(run=run, batch=batch))
+    if batch.size == 0:
+        return _zeros(outs)
     return forward_kernel(*leaves, outs=outs, run=run, batch=batch)
 
 
@@ -77,6 +84,8 @@ def _backward_outs(
 def _backward(*inputs: Any, run: Run, batch: Batch, wanted: tuple[int, ...], each: tuple[bool, ...]) -> Any:
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]
     outs = tuple(_backward_outs(*avals, run=run, batch=batch, wanted=wanted, each=each))
+    if batch.size == 0:
+        return _zeros(outs)
     return backward_kernel(*inputs, outs=outs, run=run, batch=batch, wanted=wanted, each=each)
 
 

@@ -35,7 +35,7 @@ def tangents(
     whole = [jax.typeof(leaves[k]).shape for k in moved]
     # A tangent for each sample of a leaf that all share: then there is a leaf for each, too.
     own = [k for k, is_each in zip(moved, each, strict=True) if is_each and not batch.mapped[k]]
-    size = batch.size or 1
+    size = 1 if batch.size is None else batch.size
     leaves = [jnp.broadcast_to(x, (size, *x.shape)) if k in own else x for k, x in enumerate(leaves)]
     batch = Batch(batch.size, tuple(x or k in own for k, x in enumerate(batch.mapped)))
     dots = [
