@@ -69,6 +69,14 @@ def assert_halves_are_the_whole(network, state, steps, backend):
     assert_same(jax.tree.map(np.asarray, whole.states), joined)
 
 
+def test_a_state_shares_no_memory_with_what_it_was_made_of_nor_with_itself():
+    one, seed = jnp.full(E, 1.0), jnp.uint32(3)
+    state = one_population().state({"V_m": one, "refractory": one, "I_syn": 0.0}, seed=seed)
+    taken = jax.jit(lambda state: jax.tree.map(lambda x: x + 1, state), donate_argnums=0)(state)
+    assert int(taken.seed) == int(seed) + 1 and float(taken.neurons["V_m"][0] - one[0]) == 1
+    assert state.seed.is_deleted()
+
+
 def test_a_native_run_has_the_bits_of_the_scan():
     network = two_populations(states=STATES, every=5)
     begin = {"z": START | {"I_syn": 0.0}, "a": START | {"V_m": jnp.linspace(-65, -51, I)}}

@@ -138,7 +138,7 @@ class Network:
             name: jnp.zeros((layout.slots[name], -(-population.size // 32)), jnp.uint32)
             for name, population in layout.populations.items()
         }
-        word: Any = jnp.asarray(seed_word(seed))
+        word: Any = jnp.array(seed_word(seed), copy=True)
         synapses = first_synapses(self.projections)
         state = State(layout.nested(states), layout.nested(empty), jnp.zeros((), jnp.int32), word, synapses)
         check_state(state, layout, self.record)
@@ -232,7 +232,8 @@ def _each(x: Any, size: int, name: str) -> jax.Array:
     """Return a first value for each neuron."""
     is_plain = type(x) in (bool, int, float)  # not np.float64, which has a dtype, and is a float, too
     array = jnp.asarray(x, jnp.float32) if is_plain else as_array(x, name)
-    return jnp.broadcast_to(array, (size,)) if array.ndim == 0 else array
+    # A copy: a run may take the memory of a state, but not of what the caller keeps, nor of one array twice.
+    return jnp.broadcast_to(array, (size,)) if array.ndim == 0 else jnp.array(array, copy=True)
 
 
 kernel = XLACustomKernel("network_run")
