@@ -24,8 +24,10 @@ DEVICES: Final = 8
 def variants(x: Any, axis: int = 0) -> Any:
     """Return a batch of arrays like x, along `axis`, with different values where possible."""
     # By NumPy, here and below: each operation of JAX would be a program to compile for each shape and dtype.
-    flat = np.asarray(x).reshape(-1)
-    batch = [values.reshape(x.shape) for values in (flat, np.roll(flat, 1), flat[::-1])]
+    values = np.asarray(x)
+    # Whole rows where there are some: in a history of spike ids each ends with its padding.
+    rows = values if values.ndim > 1 and len(values) > 1 else values.reshape(-1)
+    batch = [moved.reshape(x.shape) for moved in (rows, np.roll(rows, 1, axis=0), rows[::-1])]
     return jax.device_put(np.stack(batch, axis))
 
 

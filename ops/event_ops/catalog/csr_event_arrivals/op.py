@@ -59,6 +59,7 @@ def csr_event_arrivals(
             (slots, ceil(rows / 32)), uint32, each row as `pack_events` returns it. With encoding="ids":
             (slots, capacity), int32, each row as `spike_compact` returns it: the ids of the active ones, then
             only padding, which is out of range; begin with `jnp.full((slots, capacity), rows, jnp.int32)`.
+            Whether an id behind padding counts is open, and `event_ops.validate()` refuses it.
         data: (nse,), the weights; float32, float64, float16 or bfloat16. Or one weight for all
             entries: 0-d, (1,) or a number.
         indices: (nse,), the column of each weight; int32, int64 or unsigned.
