@@ -119,6 +119,7 @@ def emit_handler(compiled: CompileResult, name: str, layout: Layout, threading: 
     builder.ret(NULL)
     # Into the kernel's own library, where LLVM may inline the kernel.
     library.add_ir_module(module)
+    library.is_whole = True
     library.finalize()
 
 

@@ -53,7 +53,7 @@ with private_api("numba", numba.__version__, TESTED):
     # `parts` overrides these.
     look_up(CPUContext, "codegen", "create_cpython_wrapper", "get_executable")
     look_up(Dispatcher, "add_overload")
-    look_up(JITCodeLibrary, "_finalize_specific", "get_pointer_to_function")
+    look_up(JITCodeLibrary, "_finalize_specific", "_optimize_final_module", "get_pointer_to_function")
     look_up(JITCPUCodegen, "_add_module")
     look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
     look_up(CPUCallConv, "raise_error")
@@ -256,6 +256,7 @@ def argument_type(kind: types.Type) -> str:
 def text_of(compiled: CompileResult) -> tuple[str, str]:
     """Return LLVM's text of a kernel and all that it calls, and the name of its function."""
     library: Any = compiled.library
+    library.is_whole = True
     library.finalize()
     return library.get_llvm_str(), compiled.fndesc.llvm_func_name
 

@@ -48,13 +48,16 @@ class _Part:
 
 
 class _Library(JITCodeLibrary):
-    """A module of LLVM: optimised when another is linked with it, machine code for who asks for an address.
+    """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
+
+    `is_whole`: nothing else is linked with it, and it is optimised. A part is optimised within a whole, not
+    once for each function above it, with all that it calls; or alone, where its address is asked for.
 
     A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
     only one of the two is ever linked.
     """
 
-    _is_added = _is_begun = False
+    _is_added = _is_begun = is_whole = False
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
@@ -63,8 +66,12 @@ class _Library(JITCodeLibrary):
 
     def finalize(self) -> None:
         self._is_begun = True
-        with replaced(config, **self._settings):  # whoever comes to need it first
-            super().finalize()
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        if self.is_whole:
+            with replaced(config, **self._settings):  # whoever comes to need it first
+                super()._optimize_final_module()
 
     def _finalize_specific(self) -> None:
         self._finalized = True  # from here on another library can be linked with it
@@ -99,6 +106,9 @@ class _Library(JITCodeLibrary):
     def _add(self) -> None:
         if not self._is_added:
             self._is_added = True
+            if not self.is_whole:
+                self.is_whole = True
+                self._optimize_final_module()
             self._ours._engine.add_module(self._final_module)
 
     def _provide_environments(self) -> None:
