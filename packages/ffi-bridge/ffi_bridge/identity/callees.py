@@ -12,10 +12,17 @@ from weakref import WeakKeyDictionary
 from numba import NumbaError
 
 from ffi_bridge.identity import internals
-from ffi_bridge.identity.fingerprint import compiled_callees, fingerprint
+from ffi_bridge.identity.fingerprint import Walk, fingerprint
 
 # Dispatcher or template -> its fingerprint and its compiled code when a kernel was last compiled.
 _current: Final[WeakKeyDictionary[Any, tuple[str, list[object]]]] = WeakKeyDictionary()
+
+
+def compiled_callees(function: object) -> list[Any]:
+    """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
+    walk = Walk()
+    walk.add(function)
+    return list(walk.compiled)
 
 
 @contextlib.contextmanager

@@ -57,13 +57,6 @@ def digest_of(tokens: Iterable[str | bytes]) -> str:
     return hashlib.blake2b(ended, digest_size=16).hexdigest()
 
 
-def compiled_callees(function: object) -> list[Any]:
-    """Return the dispatchers and templates of overloads that `function` reaches, callees before callers."""
-    walk = Walk()
-    walk.add(function)
-    return list(walk.compiled)
-
-
 def overloads_of_others() -> Fingerprint:
     """Return the fingerprint of the overloads of library functions that were declared outside Numba.
 

@@ -12,8 +12,7 @@ from numba import types
 
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity import internals
-from ffi_bridge.identity.callees import compiled_now
-from ffi_bridge.identity.fingerprint import compiled_callees
+from ffi_bridge.identity.callees import compiled_callees, compiled_now
 from ffi_bridge.identity.references import references
 from ffi_bridge.numba_cpu import error_messages, object_code
 from ffi_bridge.numba_cpu.compiler import Compiler, NativeContext, with_constants

@@ -13,8 +13,7 @@ from llvmlite import binding as llvm
 from numba import types
 
 from ffi_bridge.errors import MissingRuleError
-from ffi_bridge.identity.callees import compiled_apart
-from ffi_bridge.identity.fingerprint import compiled_callees
+from ffi_bridge.identity.callees import compiled_apart, compiled_callees
 from ffi_bridge.numba_cpu import internals
 from ffi_bridge.numba_cpu.compiler import Compiler, with_constants
 from ffi_bridge.numba_cpu.derivatives import enzyme
