@@ -89,7 +89,7 @@ class Turns:
         self._next = threading.Lock()  # whoever waits for all places lets nobody pass
 
     def wait(self, places: int) -> ExitStack:
-        """Return once so many places are taken, what gives them back."""
+        """Return once this number of places is taken; leaving the stack gives them back."""
         taken = ExitStack()
         with self._next:
             for _ in range(places):

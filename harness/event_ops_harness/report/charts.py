@@ -69,7 +69,7 @@ def members(groups: Iterable[Group], *, short_titles: bool = False) -> list[Char
 
 
 def amounts(groups: Iterable[Group]) -> list[Chart]:
-    """Draw a chart per group of memory per synapse; what takes none has no mark."""
+    """Draw a chart per group of memory per synapse; a member that takes none has no mark."""
     charts: list[Chart] = []
     for group in groups:
         bytes_of = [(timing, number(timing.more, AMOUNT)) for timing in group.timings]

@@ -33,7 +33,7 @@ class Deferred(NamedTuple):
 
 @njit(**INLINED)
 def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons: Any) -> Any:
-    """Return whether `found` spikes are to wait: from when as many more are expected as make that worthwhile.
+    """Return whether `found` spikes are to wait: once enough are expected to pay for the pass at the end.
 
     neurons: how many receive in this share.
     """
@@ -47,7 +47,7 @@ def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons:
 
 @njit(**INLINED)
 def has_room(waiting: Any, share: Any, found: Any) -> Any:
-    """Return whether so many spikes more can be kept."""
+    """Return whether there is room for `found` more spikes."""
     return waiting.counts[share, KEPT] + found <= waiting.spikes.shape[2]
 
 
