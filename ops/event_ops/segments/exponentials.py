@@ -55,8 +55,8 @@ def segment_softmax(
         [0.5, 1.0, 0.5]
     """
     logits, ids, size, mode = checked_segments(logits, segment_ids, num_segments, FLOATS, mode)
-    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
-    return _softmax(logits, ids, size, **known_flags(deterministic=deterministic), **options)
+    flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
+    return _softmax(logits, ids, size, mode=mode, backend=backend, **flags)
 
 
 @contract(segment_ids=contracts.segments)
@@ -94,8 +94,8 @@ def segment_log_softmax(
         [-200.0, 0.0, 0.0]
     """
     logits, ids, size, mode = checked_segments(logits, segment_ids, num_segments, FLOATS, mode)
-    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
-    return _log_softmax(logits, ids, size, **known_flags(deterministic=deterministic), **options)
+    flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
+    return _log_softmax(logits, ids, size, mode=mode, backend=backend, **flags)
 
 
 @contract(segment_ids=contracts.segments)
@@ -132,8 +132,8 @@ def segment_logsumexp(
         [0.0, 1000.0, -inf]
     """
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, FLOATS, mode)
-    options = {**known_flags(indices_are_sorted=indices_are_sorted), "mode": mode, "backend": backend}
-    return _logsumexp(data, ids, size, **known_flags(deterministic=deterministic), **options)
+    flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
+    return _logsumexp(data, ids, size, mode=mode, backend=backend, **flags)
 
 
 def _exponents(

@@ -101,9 +101,8 @@ def segment_mean(
     Source: 0 for a segment without data is what PyTorch Geometric and jraph return.
     """
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)
-    options: dict[str, Any] = {"mode": mode, "backend": backend}
-    options |= known_flags(indices_are_sorted=indices_are_sorted)
-    return _mean(data, ids, size, **known_flags(deterministic=deterministic), **options)
+    flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
+    return _mean(data, ids, size, mode=mode, backend=backend, **flags)
 
 
 @one_program
@@ -161,9 +160,8 @@ def segment_var(
     if ddof < 0:
         raise ValueError(f"ddof is {ddof}; expected >= 0")
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)
-    options: dict[str, Any] = {"mode": mode, "backend": backend}
-    options |= known_flags(indices_are_sorted=indices_are_sorted)
-    return _var(data, ids, size, **known_flags(deterministic=deterministic), ddof=ddof, **options)
+    flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
+    return _var(data, ids, size, mode=mode, ddof=ddof, backend=backend, **flags)
 
 
 @one_program
