@@ -38,8 +38,8 @@ def known_integer(name: str, x: Any) -> int:
     try:
         return index(x)
     except TypeError:  # a tracer raises a subclass of it
-        why = ": pass it as a static argument, or make it outside of the traced function" * (not is_known(x))
-        raise TypeError(f"{name} is {x!r}; expected an integer that is known when traced{why}") from None
+        wanted = f"an integer that is known when traced{_way_out(x)}"
+        raise TypeError(f"{name} is {x!r}; expected {wanted}") from None
 
 
 def known_flags(**flags: Any) -> dict[str, bool]:
@@ -50,8 +50,11 @@ def known_flags(**flags: Any) -> dict[str, bool]:
 def _known_flag(name: str, x: Any) -> bool:
     if is_known(x) and np.ndim(x) == 0 and x in (False, True):
         return bool(x)
-    why = ": pass it as a static argument, or make it outside of the traced function" * (not is_known(x))
-    raise TypeError(f"{name} is {x!r}; expected True or False, known when traced{why}")
+    raise TypeError(f"{name} is {x!r}; expected True or False, known when traced{_way_out(x)}")
+
+
+def _way_out(x: Any) -> str:
+    return "" if is_known(x) else ": pass it as a static argument, or make it outside of the traced function"
 
 
 def refuse_error(operator: str, mode: str) -> None:
