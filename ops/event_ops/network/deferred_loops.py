@@ -38,20 +38,18 @@ def mark(
     for word in range((end - begin + WORD - np.uintp(1)) // WORD):
         some, several, first = np.uint64(0), np.uint64(0), begin + word * WORD
         k, until = first, min(first + WORD, end)
-        while k + np.uintp(WIDTH) <= until:
-            within = inside(indices, k, EVERY_BIT, low, columns)
+        while k < until:
+            stop = min(k + np.uintp(WIDTH), until)
+            within = inside(indices, k, EVERY_BIT, low, columns) if stop - k == WIDTH else np.uint8(1)
             if within == ALL:
                 both, shift = reaching(newest, indices, k, seen), np.uint64(k - first)
                 some |= np.uint64(both & np.uint16(ALL)) << shift
                 several |= np.uint64(both >> np.uint16(WIDTH)) << shift
             elif within:
-                for p in range(k, k + np.uintp(WIDTH)):
+                for p in range(k, stop):
                     one, two = marks_of(newest, indices, p, seen, low, columns)
                     some, several = some | one << np.uint64(p - first), several | two << np.uint64(p - first)
-            k += np.uintp(WIDTH)
-        for p in range(k, until):
-            one, two = marks_of(newest, indices, p, seen, low, columns)
-            some, several = some | one << np.uint64(p - first), several | two << np.uint64(p - first)
+            k = stop
         words[0, word], words[1, word] = some, several
 
 

@@ -58,7 +58,7 @@ def functions(part: Learning, visit_pre: Any) -> dict[str, Any]:
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes for a projection."""
     names = "steps", "seen", "newest", "spikes", "values", "counts", "past", "block", "places", "words"
-    return [f"{name}{part.projection}" for name in ("copies", *(f"waiting_{name}" for name in names))]
+    return [f"waiting_{name}{part.projection}" for name in names]
 
 
 def begin(part: Learning) -> list[str]:
@@ -77,7 +77,7 @@ def begin(part: Learning) -> list[str]:
         f"np.empty((shares, 5, {int(ROOM)}), np.uintp)",
         f"np.empty((shares, 2, {int(WORDS)}), np.uint64)",
     )
-    return [f"{name} = {value}" for name, value in zip(arrays(part)[1:], made, strict=True)]
+    return [f"{name} = {value}" for name, value in zip(arrays(part), made, strict=True)]
 
 
 def step(
@@ -100,7 +100,8 @@ def last(part: Learning, variables: str) -> list[str]:
 
 def _named(lines: str, part: Learning, variables: str, step: str = "") -> str:
     """Return lines with the names of a projection."""
-    names = {"{q}": part.projection, "{p}": part.target, "{arrays}": ", ".join(arrays(part))}
+    of_waiting = ", ".join([f"copies{part.projection}", *arrays(part)])
+    names = {"{q}": part.projection, "{p}": part.target, "{arrays}": of_waiting}
     for key, name in (names | {"{variables}": variables, "{step}": step}).items():
         lines = lines.replace(key, str(name))
     return lines

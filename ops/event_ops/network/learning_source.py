@@ -29,7 +29,7 @@ def functions(part: Learning) -> dict[str, Any]:
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes or changes for a projection."""
     q = part.projection
-    deferred = deferred_source.arrays(part)[1:] if part.may_defer else []
+    deferred = deferred_source.arrays(part) if part.may_defer else []
     return [f"weights{q}", *_each("post", part), f"copies{q}", *deferred]
 
 

@@ -22,13 +22,11 @@ class Deferred(NamedTuple):
     newest: Any  # int32 (receivers, 2): the last kept spike of a neuron, and the one before it, or -1
     spikes: Any  # int32 (shares, 3, room): the step of each, and the spikes of its neuron before it and next
     values: Any  # (shares, traces, room), postsynaptic
-    counts: Any  # int64 (shares, 8): spikes that are kept, spikes of the run, and whether spikes are kept
+    counts: Any  # int64 (shares, a line of the cache): kept spikes, spikes of the run, whether they are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
     places: Any  # uintp (shares, 5, ROOM), of synapses and kept spikes
-    words: (
-        Any  # uint64 (shares, 2, WORDS), bits of synapses that are to change, and of those by several spikes
-    )
+    words: Any  # uint64 (shares, 2, WORDS), bits of synapses to change, and of synapses with several spikes
 
 
 @njit(**INLINED)

@@ -65,7 +65,7 @@ def make_visit_rows(rule: Traced, storage: Storage) -> Any:
 
 
 def called_by(rule: Traced) -> dict[str, Any]:
-    """Return what the compiled lines of a rule call or read, by name."""
+    """Return the functions, modules and tables that the lines of a rule read, by name."""
     return {"math": math, "np": np, "exp": exp, "power": power, **tables_of(rule)}
 
 
