@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+from llvmlite import binding as llvm
 
 from ffi_bridge.native.private_api import replaced
 from ffi_bridge.numba_cpu.internals import (
@@ -27,6 +29,15 @@ from ffi_bridge.numba_cpu.internals import (
     lookup_environment,
     target_context,
 )
+
+_EXPORTED: Final = (llvm.Linkage.external, llvm.Linkage.linkonce_odr)
+
+
+def _change_linkage(module: Any, kinds: Sequence[llvm.Linkage], to: str) -> None:
+    """Give the functions of a module whose linkage is of these kinds another one."""
+    for function in module.functions:
+        if not function.is_declaration and function.linkage in kinds:
+            function.linkage = to
 
 
 class _Part:
@@ -50,28 +61,79 @@ class _Part:
 class _Library(JITCodeLibrary):
     """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
 
-    `is_whole`: nothing else is linked with it, and it is optimised. A part is optimised within a whole, not
-    once for each function above it, with all that it calls; or alone, where its address is asked for.
+    `is_whole`: nothing else is linked with it, and it is linked with all that it calls, and optimised. A part
+    is linked and optimised within a whole, not once for each function above it; or alone, where its address
+    is asked for. Until then a finished part is bitcode: Numba keeps all parts of a process, and a module is
+    ten times as large.
 
     A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
     only one of the two is ever linked.
     """
 
     _is_added = _is_begun = is_whole = False
+    _module: Any = None
+    _bitcode = b""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self._ours = codegen
         self._settings = {x: getattr(config, x) for x in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
+        self._callees = list[Any]()
+
+    @property
+    def _final_module(self) -> Any:
+        """The module, a new one of bitcode each time."""
+        return llvm.parse_bitcode(self._bitcode) if self._bitcode else self._module
+
+    @_final_module.setter
+    def _final_module(self, module: Any) -> None:
+        self._module, self._bitcode = module, b""
+
+    def add_linking_library(self, library: Any) -> None:
+        library._ensure_finalized()
+        self._callees.append(library)
+
+    def linked(self) -> list[Any]:
+        """Return the libraries that a whole is linked with: callees, and theirs, each once."""
+        found, waiting = dict[Any, None](), [self]
+        while waiting:
+            for library in waiting.pop()._callees:
+                if library not in found:
+                    found[library] = None
+                    # A library of Numba's has all that it calls in its module.
+                    waiting += [library] if isinstance(library, _Library) else []
+        return list(found)
 
     def finalize(self) -> None:
         self._is_begun = True
         super().finalize()
+        if not self.is_whole:
+            self._bitcode, self._module = self._module.as_bitcode(), None
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Optimise what is defined alone: LLVM never gives back all that the passes of a function take."""
+        ll_module.data_layout = self._ours._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._ours._function_pass_manager()
+                passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
+        """Link a whole and optimise it; leave a part as it is."""
         if self.is_whole:
+            for library in self.linked():
+                self._reload_init.update(library._reload_init)
+                module = library._final_module.clone()
+                # Weak, since what may be left out is linked only where something linked before refers to it.
+                _change_linkage(module, _EXPORTED, "weak_odr")
+                self._final_module.link_in(module)
+            _change_linkage(self._final_module, (llvm.Linkage.weak_odr,), "linkonce_odr")
             with replaced(config, **self._settings):  # whoever comes to need it first
                 super()._optimize_final_module()
+
+    def _verify_declare_only_symbols(self) -> None:
+        if self.is_whole:
+            super()._verify_declare_only_symbols()
 
     def _finalize_specific(self) -> None:
         self._finalized = True  # from here on another library can be linked with it
@@ -106,6 +168,7 @@ class _Library(JITCodeLibrary):
     def _add(self) -> None:
         if not self._is_added:
             self._is_added = True
+            self._final_module = self._final_module  # no longer bitcode
             if not self.is_whole:
                 self.is_whole = True
                 self._optimize_final_module()
