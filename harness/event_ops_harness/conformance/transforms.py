@@ -1,6 +1,8 @@
 """Check transforms against calling the operator one by one."""
 
+import importlib
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -19,6 +21,7 @@ BATCH: Final = 3
 # Moving the entries of indptr about would not leave a CSR matrix.
 FIXED: Final = {"indptr"}
 DEVICES: Final = 8
+_CPU_TARGET: Final = re.compile(r"[\w.<>-]+\.numba_cpu\.[0-9a-f]{32}")
 
 
 def variants(x: Any, axis: int = 0) -> Any:
@@ -116,10 +119,18 @@ def donation(trial: Trial) -> None:
 
 
 def export(trial: Trial) -> None:
-    """A program that was exported, written, read and called."""
+    """A program that was exported, written, read and called; other processes find its CPU kernels on disk."""
     exported = ffi_bridge.export.export(jax.jit(lambda *xs: trial.f(*xs)))(*trial.args)
     again = ffi_bridge.export.deserialize(exported.serialize())
     trial.same(again.call(*trial.args), trial.f(*trial.args), 2)
+    if ffi_bridge.kernel_cache.folder() is None:
+        return
+    for name in _CPU_TARGET.findall(exported.mlir_module()):
+        if importlib.import_module("ffi_bridge.numba_cpu.object_code").find(name) is None:
+            raise Mismatch(
+                f"the kernel {name} is not kept on disk: other processes compile it anew, and cannot call "
+                "what is exported; expected a kernel that reads nothing that only its own process has"
+            )
 
 
 def shard_map(trial: Trial) -> None:

@@ -1,5 +1,6 @@
 """Equal contents have equal fingerprints; whatever changes machine code changes them."""
 
+import functools
 import math
 import operator
 import types
@@ -134,6 +135,13 @@ def vectorized(factor):
 def test_vectorized_functions_count_by_contents_and_in_this_process_only():
     assert fingerprint(vectorized(2)) != fingerprint(vectorized(3))
     assert not fingerprint(vectorized(2)).portable
+
+
+def test_partials_count_by_contents():
+    """A chooser of an overload may compile what it returns by a partial of `numba.njit`."""
+    one, same, other = (fingerprint(functools.partial(numba.njit, cache=x)) for x in (True, True, False))
+    assert one == same != other and one.portable
+    assert not fingerprint(functools.partial(print, object())).portable
 
 
 class OwnType(numba.types.Type):

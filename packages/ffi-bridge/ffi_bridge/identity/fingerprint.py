@@ -155,6 +155,8 @@ class Walk:
             self.tokens.append(str(internals.signature_of(value)))
         elif isinstance(value, np.ufunc):
             self.tokens.append(value.__name__)
+        elif type(value) is functools.partial:
+            self.add((value.func, value.args, value.keywords, vars(value)))
         elif any(inside := internals.dispatcher_and_methods(value)):
             self.tokens.append(self._identity(value))
             self.add(inside)
