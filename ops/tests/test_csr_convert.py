@@ -13,6 +13,7 @@ from real_matrices import REAL
 from small_matrix import DENSE, small
 
 from event_ops import CSR
+from event_ops.network import Projection
 
 
 @pytest.mark.parametrize("make", REAL)
@@ -90,6 +91,15 @@ def test_a_hundred_coordinates_have_pointers_of_32_bits():
         A = CSR.from_coo(row.astype("i"), col.astype("i"), np.arange(100.0), shape=(10, 10))
         assert (A.indices.dtype, A.indptr.dtype) == (np.int32, np.int32)
         np.testing.assert_array_equal(A.todense()[row, col], np.arange(100))
+
+
+def test_structures_of_uint64_are_sliced_and_made_compact():
+    with jax.enable_x64(True):
+        A = CSR.from_dense(DENSE.astype("f"))
+        A = CSR((A.data, A.indices, A.indptr.astype("uint64")), shape=A.shape)
+        np.testing.assert_array_equal(A[1:].todense(), DENSE[1:])
+        np.testing.assert_allclose(A.compact(rtol=0.01).todense(), DENSE, rtol=0.01)
+        assert Projection(A, "I", delay=np.arange(A.nse)).shape == A.shape
 
 
 @pytest.mark.parametrize("nse", [None, 5])

@@ -87,6 +87,11 @@ def one_state(model, first=0.0, **record):
             ValueError,
             r"delay has shape \(2,\); .* or \(3,\)",
         ),
+        (
+            lambda: Projection(SQUARE[:1].rows([0], nse=4), "jump", delay=[1, 2, 0, 0]),
+            ValueError,
+            "expected 0 to 4, the number of indices; without an entry behind the last row",
+        ),
         (lambda: Projection(SQUARE, "jump"), TypeError, "delay is None and slots is None; expected one"),
         (lambda: Projection(SQUARE, "jump", delay=1, slots=3), TypeError, "delay is 1 and slots is 3"),
         (lambda: Projection(SQUARE, "jump", slots=2), ValueError, "slots is 2, and A has 3 rows"),

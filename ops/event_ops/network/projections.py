@@ -9,6 +9,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, is_known, summed_in
+from event_ops.checks.csr import check_indptr
 from event_ops.checks.keywords import known_integer
 from event_ops.network.plasticity import Plasticity
 from event_ops.sparse.compact import CompactCSR
@@ -173,7 +174,8 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     (rows, columns), slots = A.shape, int(delays.max(initial=0)) + 1
     if A.indptr.ndim > 1:
         raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")
-    counts: Any = np.diff(np.asarray(A.indptr))
+    check_indptr(A.indptr, A.nse, "without an entry behind the last row, each has a delay")
+    counts: Any = np.diff(np.asarray(A.indptr)).astype(np.int64)  # as NumPy repeats
     sources = np.repeat(np.arange(rows), counts)
     row = sources * slots + delays
     order = np.argsort(row, kind="stable")

@@ -83,7 +83,7 @@ def ends_of_lengths(lengths: jax.Array) -> tuple[jax.Array, jax.Array]:
     most = jnp.iinfo(lengths.dtype).max
     # The sum in floats does not wrap around; one within its rounding of the largest integer counts as larger.
     fits = lengths.astype(jnp.float32).sum() < most * (1 - 1e-5)
-    return ends, jnp.where(fits, ends[-1], most)
+    return ends, jnp.where(fits, ends[-1], lengths.dtype.type(most))  # no int of Python, as of uint64
 
 
 def nan_unless(fits: jax.Array, data: jax.Array) -> jax.Array:
