@@ -170,6 +170,27 @@ def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
             np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize(("of_weights", "dtype", "dt"), [(False, np.float32, 1.0), (True, np.float64, 0.7)])
+def test_a_release_comes_before_an_arrival_at_the_same_time(of_weights, dtype, dt):
+    """A spike that arrives at its own neuron as that is released: forwards and backwards in one order."""
+    with jax.enable_x64(True):
+        given = [x.astype(dtype) if x.dtype == float else x for x in layer(1, of_weights)]
+        wait = 3 * dt
+        given[-1] = jnp.full_like(given[-1], wait)
+
+        def loss(weights, between, E_L, backend):
+            arrays = given[0], given[1], weights, between, *given[4:]
+            levels = {"E_L": E_L, "V_m": 0.0, "t_ref": wait, "dt": dt}
+            times = run(*arrays, **levels, backend=backend).times
+            return jnp.where(jnp.isfinite(times), times, 0).sum()
+
+        at = jnp.abs(given[2]), jnp.abs(given[3]), dtype(1.3)
+        found, expected = (jax.grad(loss, (0, 1, 2))(*at, backend) for backend in BACKENDS)
+        for gradient, wanted in zip(found, expected, strict=True):
+            assert np.abs(wanted).max() > 1
+            np.testing.assert_allclose(gradient, wanted, rtol=2e-3, atol=2e-3)
+
+
 def test_many_neurons_that_spike_in_one_step_are_those_with_delays_of_weights():
     """85 neurons are more than one search has room for; some spike twice; many rows arrive at one instant."""
     rng, neurons, dt = np.random.default_rng(0), 64 + 16 + 4 + 1, 4.0  # as many columns as are taken at once

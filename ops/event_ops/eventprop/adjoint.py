@@ -67,17 +67,17 @@ def event_backwards(
 
 @njit(**INLINED)
 def latest(record: Record, p: int, k: int, neuron: Neuron, gradients: Gradients) -> tuple[float, bool]:
-    """Return how much is left of step k after its latest event, more than dt if there is none.
+    """Return how long after the beginning of step k its latest event is, or -1 if there is none.
 
     That is spike p, or the next release, a refractory time after its spike, which is meant if both are one.
+    The time is rounded as that of an arrival is, with which it may be one.
     """
-    end, none, r = (k + 1) * neuron.dt, 2 * neuron.dt, gradients.released[0]
-    left, waited = none, none
+    begin, spiked, waited, r = k * neuron.dt, -1.0, -1.0, gradients.released[0]
     if p >= record.ends[k]:
-        left = min(max(end - float(record.times[p]), 0.0), neuron.dt)
-    if r >= 0 and (k == 0 or float(record.times[r]) + neuron.t_ref > k * neuron.dt or r >= record.ends[k]):
-        waited = min(max(end - (float(record.times[r]) + neuron.t_ref), 0.0), neuron.dt)
-    return min(left, waited), waited <= left
+        spiked = min(max(float(record.times[p]) - begin, 0.0), neuron.dt)
+    if r >= 0 and (k == 0 or float(record.times[r]) + neuron.t_ref > begin or r >= record.ends[k]):
+        waited = min(max(float(record.times[r]) + neuron.t_ref - begin, 0.0), neuron.dt)
+    return max(spiked, waited), waited >= spiked
 
 
 def make_differentiate(begin: Any, back: Any) -> Any:

@@ -116,11 +116,11 @@ def back(
     table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)
     fill(table, entries, sample, under_way, high - low, k, neuron)
     p = record.ends[k + 1] - 1
-    left, is_release = latest(record, p, k, neuron, gradients)
-    while left <= neuron.dt:
+    time, is_release = latest(record, p, k, neuron, gradients)
+    while time >= 0:
         j = record.ids[gradients.released[0] if is_release else p]
         count, places = sorted_arrivals(table, j), table.places
-        while count > 0 and table.offsets[places[count - 1]] >= neuron.dt - left:
+        while count > 0 and table.offsets[places[count - 1]] >= time:
             count -= 1
             arrival_backwards(entries.weights, table, places[count], lambda_V, lambda_I, neuron, gradients)
         # Those that are left, for the event before this, or the end.
@@ -128,11 +128,11 @@ def back(
         for i in range(count):
             table.following[places[i]], table.head[j] = table.head[j], places[i]
         event_backwards(
-            record, p, factors(left, neuron), is_release, cotangents, sample, neuron, lambda_V, lambda_I,
-            gradients,
+            record, p, factors(neuron.dt - time, neuron), is_release, cotangents, sample, neuron, lambda_V,
+            lambda_I, gradients,
         )  # fmt: skip
         p -= not is_release
-        left, is_release = latest(record, p, k, neuron, gradients)
+        time, is_release = latest(record, p, k, neuron, gradients)
     for j in range(table.head.size):
         q = table.head[j]
         while q >= 0:

@@ -161,7 +161,9 @@ def spike_exactly(
         held.spikes[j] = spikes
         spikes += 1
         if neuron.t_ref > 0:
-            near.held_until[c] = held.until[j] = begin + neuron.t_ref
+            # From the time in the record, as an arrival that comes with the release is counted: a run
+            # backwards knows no other order of the two.
+            near.held_until[c] = held.until[j] = float(record.times.dtype.type(begin)) + neuron.t_ref
         # As V is lower by the same at all times, but for what decays; I goes on.
         V_end -= (near.V_th[c] - V_reset) * factors(length, neuron)[0]
         V = V_reset
@@ -171,23 +173,23 @@ def spike_exactly(
 
 @njit(_nrt=False)
 def hold(
-    held: Held, sample: Sample, record: Record, oldest: int, spikes: int, begin: float, neuron: Neuron,
+    held: Held, sample: Sample, record: Record, oldest: int, spikes: int, k: int, neuron: Neuron,
     excess: Any, next_V: Any,
 ) -> int:  # fmt: skip
-    """Keep V of neurons that are refractory in a step, and list neurons that are released in it, by `excess`.
+    """Keep V of neurons that are refractory in step k, and list neurons that are released in it, by `excess`.
 
     Return the oldest spike that may have such a neuron, from the one of the step before.
     """
     if neuron.t_ref == 0:
         return spikes
     # A step more, for the rounding of times in a record.
-    while oldest < spikes and float(record.times[oldest]) + neuron.t_ref < begin - neuron.dt:
+    while oldest < spikes and float(record.times[oldest]) + neuron.t_ref < (k - 1) * neuron.dt:
         oldest += 1
     for p in range(oldest, spikes):
         j = record.ids[p]
         if held.until[j] > 0:
             next_V[j] = sample.levels[1, j]
-            excess[j] = 1 if held.until[j] <= begin + neuron.dt else -1
+            excess[j] = 1 if held.until[j] <= (k + 1) * neuron.dt else -1
     return oldest
 
 
@@ -248,7 +250,7 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
         for k in range(steps):
             arrived = arrive(synapses, kept, chains, sample, k, neuron, step)
             advance(V, I, step, V_th, neuron, excess, next_V, next_I)
-            oldest = hold(held, sample, record, oldest, spikes, k * dt, neuron, excess, next_V)
+            oldest = hold(held, sample, record, oldest, spikes, k, neuron, excess, next_V)
             size = near_threshold(excess, V, I, V_th, held, near)
             if size:
                 spikes = walk(near, size, arrived, synapses, sample, held, k * dt, neuron, record, spikes)

@@ -215,18 +215,18 @@ def back(
         kept.left[i] = min(max((k + 1) * neuron.dt - float(record.times[begin + i]), 0.0), neuron.dt)
     factors_of(kept.left[:count], neuron, kept.factors)
     while True:
-        left, is_release = latest(record, p, k, neuron, gradients)
-        if q >= 0 and arrivals.times[q] >= neuron.dt - left:
+        time, is_release = latest(record, p, k, neuron, gradients)
+        if q >= 0 and arrivals.times[q] >= time:
             instant_backwards(
                 rows.weights, arrivals, sample.times.size, q, lambda_V, lambda_I, neuron, gradients
             )  # fmt: skip
             q -= 1
-        elif left > neuron.dt:
+        elif time < 0:
             break
         else:
             i = p - begin
             if is_release:
-                of = factors(left, neuron)
+                of = factors(neuron.dt - time, neuron)
             else:
                 of = kept.factors[0, i], kept.factors[1, i], kept.factors[2, i]
             event_backwards(
