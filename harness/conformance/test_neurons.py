@@ -10,6 +10,7 @@ from neuron_operators import OPERATORS
 from reviewed import APART, assert_all_hold, assert_holds, parameters
 
 from event_ops.codegen import function, primitives
+from event_ops.kernels.numba_cpu import encodings
 from event_ops.kernels.numba_cpu.encodings import finish
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.neurons import emit, model, numba_cpu
@@ -56,7 +57,7 @@ WRONG = {
     "cheap exp": (primitives.NUMBA_LOOPS.spellings, "exp", "({one} + {0})"),
     "cheap tanh": (primitives.NUMBA_LOOPS.spellings, "tanh", "{0}"),
     "select": (primitives.NUMBA_LOOPS.spellings, "select_n", "select({0}, {1}, {2})"),
-    "a long list": (numba_cpu._OUTSIDE, "finish", count_one_more),
+    "a long list": (encodings, "finish", count_one_more),
 }
 DEFAULT = "never held"
 

@@ -1,8 +1,10 @@
 """A function of scalars as source of Python, which Numba or Warp compiles."""
 
+import dis
 import linecache
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -130,8 +132,13 @@ def tuple_of(names: Sequence[str]) -> str:
     return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
-def defined(name: str, parameters: Sequence[str], body: Sequence[str], **outside: Any) -> Any:
-    """Return the function of these parameters and lines, which calls functions in `outside` by name."""
+def defined(
+    name: str, parameters: Sequence[str], body: Sequence[str], *rooms: ModuleType, **outside: Any
+) -> Any:
+    """Return the function of these parameters and lines.
+
+    What these call by name is in `outside`, or else in the first of the modules `rooms` that has it.
+    """
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
     namespace = {"__name__": __name__, **outside}
     # Named by the text, so that a traceback has the lines of this function, and not those of a namesake.
@@ -139,4 +146,8 @@ def defined(name: str, parameters: Sequence[str], body: Sequence[str], **outside
     # Warp reads the source of a function, by the name of its file.
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     exec(compile(source, file, "exec"), namespace)
-    return namespace[name]
+    function = namespace[name]
+    called = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
+    for room in rooms:
+        namespace |= {x: vars(room)[x] for x in called - namespace.keys() if x in vars(room)}
+    return function

@@ -12,13 +12,10 @@ from numba import prange
 
 from event_ops.codegen.emit import array_names, defined, filled, tables_of, tuple_of
 from event_ops.codegen.primitives import NUMBA_LOOPS
-from event_ops.kernels.numba_cpu.access import hoist
-from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS, select
-from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER, njit, take_chunks_of
+from event_ops.kernels.numba_cpu import access, arithmetic, jit, prefetch, split, stack
+from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS
+from event_ops.kernels.numba_cpu.jit import CONTRACT, REORDER, njit
 from event_ops.kernels.numba_cpu.matmat import is_large
-from event_ops.kernels.numba_cpu.prefetch import is_far_to_read, prefetch_targets
-from event_ops.kernels.numba_cpu.split import add_up, chunks, clear, first_row, parts_for, private
-from event_ops.kernels.numba_cpu.stack import on_stack
 from event_ops.messages.emit import message_function, outputs, parameters
 from event_ops.messages.passes import ENTRY, ROW, Pass
 from event_ops.messages.rows import columns_of, read_at, row_lines
@@ -28,13 +25,7 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # passes
 _BYTES: Final = 4  # of a feature, about
 _LINE: Final = 64  # bytes
-# By name, as functions without Numba's JIT may have another one.
-_OUTSIDE: Final[dict[str, Any]] = {
-    "np": np, "chunks": chunks, "first_row": first_row, "hoist": hoist, "is_far_to_read": is_far_to_read,
-    "on_stack": on_stack, "prange": prange, "prefetch_targets": prefetch_targets,
-    "take_chunks_of": take_chunks_of, "add_up": add_up, "clear": clear, "parts_for": parts_for,
-    "private": private,
-}  # fmt: skip
+_ROOMS: Final = access, arithmetic, jit, prefetch, split, stack
 
 
 @njit(fastmath=REORDER, forceinline=True, _nrt=False)
@@ -74,9 +65,9 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True, fastmath=fast)
     called = {"math": math, "np": np, **FUNCTIONS, **tables_of(of.message)}
     message = inlined(message_function(of.message, NUMBA_LOOPS, **called))
-    outside = _OUTSIDE | {"message": message, "total_of": total_of, "select": select}
+    outside = {"np": np, "message": message, "total_of": total_of}
     taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
-    rows = compiled(defined("rows", taken, row_lines(of, dtype), **outside))
+    rows = compiled(defined("rows", taken, row_lines(of, dtype), *_ROOMS, **outside))
     ordered = "permutation" if of.structure[0] == 3 else "None"
     given = f"indices, indptr, {ordered}, columns, {tuple_of(array_names(of.message))}"
     to_columns = columns_of(of)
@@ -98,7 +89,8 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     elif large:
         body = filled(_ON_ALL_THREADS, rows=[f"rows({given}, {tuple_of(outputs(of))}, low, high)"])
     body = ["columns = np.uintp(hoist(limit))", *body]
-    return njit(parallel=large)(defined("gspmm", parameters(of), body, rows=rows, **_OUTSIDE))
+    outside = {"np": np, "prange": prange, "rows": rows}
+    return njit(parallel=large)(defined("gspmm", parameters(of), body, *_ROOMS, **outside))
 
 
 def _adds_up(of: Pass) -> bool:

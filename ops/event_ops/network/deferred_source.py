@@ -6,16 +6,12 @@ from event_ops.codegen.emit import filled
 from event_ops.codegen.function import ALL
 from event_ops.codegen.primitives import NUMBA
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.network import deferred_loops, waiting_spikes
+from event_ops.network import deferred_loops
 from event_ops.network.deferred_loops import ROOM, WORDS
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE, block_functions
 from event_ops.plasticity.numba_cpu import called_by
 
-LOOPS: Final = (
-    waiting_spikes.Deferred, waiting_spikes.defers, waiting_spikes.has_room, waiting_spikes.is_deferring,
-    waiting_spikes.keep_spikes, waiting_spikes.keep_trace,
-)  # fmt: skip
 _AT: Final = {SYNAPSE: "[k]", SPIKING: "[post]", OTHER: "[pre]"}
 _TAKEN: Final = ("k", "pre", "post", "kept", "back", "past", "values")
 _STEP: Final = """\

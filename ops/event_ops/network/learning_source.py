@@ -1,6 +1,6 @@
 """The source of a projection that learns, in a run on the CPU: lines for its arrays, and for its step."""
 
-from typing import Any, Final
+from typing import Any
 
 from event_ops.codegen.emit import tuple_of
 from event_ops.codegen.function import ALL
@@ -8,11 +8,6 @@ from event_ops.network import deferred_source, learning_loops
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import COLUMNS, ROWS
 from event_ops.plasticity.numba_cpu import make_visit_rows
-
-LOOPS: Final = (
-    learning_loops.decay_traces, learning_loops.own_spikes, learning_loops.raise_traces,
-    *deferred_source.LOOPS,
-)  # fmt: skip
 
 
 def functions(part: Learning) -> dict[str, Any]:

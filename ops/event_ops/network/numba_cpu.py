@@ -10,13 +10,11 @@ import jax
 import numpy as np
 from numba import prange
 
-from event_ops.catalog.poisson_input.numba_cpu import draw
+from event_ops.catalog.poisson_input import numba_cpu as poisson_input
 from event_ops.codegen.emit import defined, filled, tuple_of
-from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
-from event_ops.kernels.numba_cpu.jit import njit, num_threads
-from event_ops.kernels.numba_cpu.phases import done, new_phases, take
-from event_ops.kernels.numba_cpu.split import clear
-from event_ops.network import learning_source, loops, shares, step_source
+from event_ops.kernels.numba_cpu import access, jit, phases, split
+from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.network import learning_loops, learning_source, loops, shares, step_source, waiting_spikes
 from event_ops.network.native import make_build, old_arrays, record_like, structured
 from event_ops.network.plan import Arrays, Plan, Sums, changed, outputs
 from event_ops.network.states import State
@@ -26,17 +24,7 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # plans
 # By the number of arrays of a matrix.
 _DELIVER: Final = {1: "deliver_dense", 3: "deliver_entries", 4: "deliver_words"}
-_LOOPS: Final = (
-    clear, done, draw, hoist, loops.Sent, loops.add_train, loops.add_values, loops.bounds_of,
-    loops.count_spikes, loops.end_record, loops.end_step, loops.list_spikes, loops.lists_of, loops.parts_of,
-    loops.record_state, loops.write_history, new_phases, num_threads, prange, stored_spikes, take,
-    *learning_source.LOOPS,
-)  # fmt: skip
-_OUTSIDE: Final = {
-    **{x.__name__: x for x in _LOOPS},
-    **{name: getattr(loops, name) for name in _DELIVER.values()},
-    "np": np,
-}
+_ROOMS: Final = loops, learning_loops, waiting_spikes, access, jit, phases, split, poisson_input
 _RUN: Final = """\
 shares, turns = SHARES, np.int64(steps[()]) + 1
 {begin}
@@ -98,7 +86,7 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
 
     `large`: on all threads, of which each has a share of every step.
     """
-    places, outside = range(len(plan.populations)), dict(_OUTSIDE)
+    places, outside = range(len(plan.populations)), {"np": np, "prange": prange}
     outside |= {f"step{p}": step_range(x.neuron, x.noise) for p, x in enumerate(plan.populations)}
     for part in plan.learning:
         outside |= learning_source.functions(part)
@@ -110,7 +98,7 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         taken = [*_SHARED, *(x for x in names if x not in _NUMBERS), *_arrays(plan)]
         ranges = [f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places]
         work = filled(_TAKEN, begin=views, ranges=ranges, turn=turn)
-        outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, **outside))
+        outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, *_ROOMS, **outside))
         turns = _ON_THREADS.replace("ARRAYS", ", ".join(taken)).splitlines()
     body = filled(
         _RUN.replace("SHARES", shares),
@@ -126,7 +114,8 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         ],
     )
     old = [f"old_{name}" for name in changed(plan)]
-    return njit(parallel=large)(defined("network_run", [*names, *old, *outputs(plan)], body, **outside))
+    taken = [*names, *old, *outputs(plan)]
+    return njit(parallel=large)(defined("network_run", taken, body, *_ROOMS, **outside))
 
 
 def _turn(plan: Plan) -> list[str]:

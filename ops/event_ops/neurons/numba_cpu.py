@@ -13,11 +13,9 @@ from event_ops.codegen.emit import array_names, defined, filled, tables_of, tupl
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.operations import Loop, walk
 from event_ops.codegen.primitives import NUMBA_LOOPS
-from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
+from event_ops.kernels.numba_cpu import access, encodings, events, jit
 from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS
-from event_ops.kernels.numba_cpu.encodings import finish, joined, list_part, lists_of
-from event_ops.kernels.numba_cpu.events import flags_of
-from event_ops.kernels.numba_cpu.jit import CONTRACT, njit, num_threads
+from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, make_draw
 from event_ops.neurons.emit import divided_step
 from event_ops.neurons.passes import Passes
@@ -31,10 +29,7 @@ _CHEAP: Final = {
     "not", "or", "select_n", "sub",
 }  # fmt: skip
 _KEPT: Final = 1024  # models
-_OUTSIDE: Final = {
-    x.__name__: x
-    for x in (finish, flags_of, hoist, joined, list_part, lists_of, num_threads, prange, stored_spikes)
-}
+_ROOMS: Final = access, encodings, events, jit
 
 
 def operations_of(neuron: Traced, noise: Sequence[str]) -> int:
@@ -100,7 +95,8 @@ for part in {"prange" if large else "range"}(parts):
         last=last,
     )
     taken, step = [*arrays, *words, *outputs, *names], step_range(neuron, noise)
-    return njit(parallel=large)(defined("neuron_step", taken, body, step_range=step, **_OUTSIDE))
+    outside = {"prange": prange, "step_range": step}
+    return njit(parallel=large)(defined("neuron_step", taken, body, *_ROOMS, **outside))
 
 
 def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:

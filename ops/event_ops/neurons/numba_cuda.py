@@ -11,15 +11,15 @@ from event_ops.codegen.emit import array_names, body_lines, defined, filled, tab
 from event_ops.codegen.function import Traced
 from event_ops.codegen.operations import Loop
 from event_ops.codegen.primitives import NUMBA_CUDA
+from event_ops.kernels.numba_cuda import wide
 from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
-from event_ops.kernels.numba_cuda.wide import elements_of, is_aligned, wide_load, wide_store
+from event_ops.kernels.numba_cuda.wide import elements_of
 from event_ops.neurons.emit import DividedStep, divided_step
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import numba_cuda_kernel
 
 _KEPT = 1024  # models
-_WIDE = {x.__name__: x for x in (is_aligned, wide_load, wide_store)}
 
 
 def width_of(neuron: Traced, noise: tuple[str, ...] = ()) -> int:
@@ -44,9 +44,9 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     words = ["seed", "time", "first", "table"] if noise else []
     divided = divided_step(neuron, NUMBA_CUDA, outputs, drawn)
     body = [*divided.shared_lines(NUMBA_CUDA), *_lines_of_thread(divided, width_of(neuron, noise))]
-    names = {"cuda": cuda, "math": math, "np": np, **random_functions.numbers, **_WIDE, **tables_of(neuron)}
+    names = {"cuda": cuda, "math": math, "np": np, **random_functions.numbers, **tables_of(neuron)}
     step = step_of(neuron, divided)
-    return cuda.jit(defined("neuron_step", [*arrays, *words, *outputs], body, step=step, **names))
+    return cuda.jit(defined("neuron_step", [*arrays, *words, *outputs], body, wide, step=step, **names))
 
 
 def step_of(neuron: Traced, divided: DividedStep) -> Any:

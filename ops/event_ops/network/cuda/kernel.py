@@ -9,12 +9,10 @@ import numpy as np
 from numba import cuda
 
 from event_ops.codegen.emit import defined, filled
-from event_ops.kernels.numba_cuda.access import at, bit_at, is_inside, upper_bound, widened
+from event_ops.kernels.numba_cuda import access, row_products, threads, wide
 from event_ops.kernels.numba_cuda.packed_entries import bits_for, code_of, narrow_bits
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
-from event_ops.kernels.numba_cuda.row_products import csr_row
-from event_ops.kernels.numba_cuda.threads import FULL, WARP, lanes_where, make_sum_before, sum_up_to
-from event_ops.kernels.numba_cuda.wide import wide_load
+from event_ops.kernels.numba_cuda.threads import WARP, make_sum_before
 from event_ops.network.cuda import device
 from event_ops.network.cuda.delivery import deliver_lines
 from event_ops.network.cuda.division import How, Rows
@@ -24,10 +22,7 @@ from event_ops.network.cuda.pulled import BEGIN, pull_lines
 from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
-_LOOPS: Final = (
-    "add_at", "amount_of", "arrive", "count_bits", "delay_of", "extent", "id_of", "note_words", "train_at",
-    "value_at", "wait_for_all",
-)  # fmt: skip
+_ROOMS: Final = device, access, row_products, threads, wide
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
@@ -92,9 +87,6 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     )
     outside |= {"word_in": _word_in(False), "narrow_word_in": _word_in(True)}
     outside |= functions(plan)
-    outside |= {x.__name__: x for x in (at, bit_at, csr_row, is_inside, widened)}
-    outside |= {x.__name__: x for x in (lanes_where, sum_up_to, upper_bound, wide_load)}
-    outside |= {x: vars(device)[x] for x in _LOOPS}
     outside |= {
         "sum_before": make_sum_before(how.threads // WARP, np.int32),
         "entries_before": make_sum_before(how.threads // WARP, count),
@@ -102,16 +94,10 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     }
     outside |= {"cuda": cuda, "math": math, "np": np, "numba": numba, **random_functions.numbers}
     outside |= {"COUNT": count, "COUNTED": numba.int64 if how.wide else numba.int32}
-    outside |= {
-        "THREADS": how.threads,
-        "FULL": FULL,
-        "WARP": WARP,
-        "WARPS": how.threads // WARP,
-        "ITEMS": len(parts),
-    }
+    outside |= {"THREADS": how.threads, "WARPS": how.threads // WARP, "ITEMS": len(parts)}
     outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
     old = [f"old_{name}" for name in updated(plan)]
-    function = defined("network_run", [*names, *old, *results(plan)], body, **outside)
+    function = defined("network_run", [*names, *old, *results(plan)], body, *_ROOMS, **outside)
     return cuda.jit(launch_bounds=(how.threads, 1))(function)
 
 

@@ -3,27 +3,19 @@
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
 from event_ops.codegen.emit import defined, filled
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network.gradient import transposes
 from event_ops.network.gradient.adjoint import adjoint_of, has_surrogate, reach_of
-from event_ops.network.gradient.forward import OUTSIDE, on_threads
+from event_ops.network.gradient.forward import ROOMS, on_threads
 from event_ops.network.gradient.lines import Backwards, Wanted, float_places, float_traces
-from event_ops.network.gradient.source import KIND, step_lines
+from event_ops.network.gradient.source import step_lines
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
-_TRANSPOSES: Final = {
-    "add_at": transposes.add_at,
-    "add_to": transposes.add_to,
-    "by_neuron": transposes.by_neuron,
-    **{
-        name: getattr(transposes, name)
-        for kind in KIND.values()
-        for name in (f"{kind}_to_spikes", f"{kind}_to_weights")
-    },
-}
 MOST_TOGETHER: Final = 16  # samples of a block
 # A block of samples goes step by step together, so that a row of weights is read from memory once for all.
 _SHARE: Final = """\
@@ -66,7 +58,7 @@ def cotangents(plan: Plan) -> list[str]:
 @lru_cache(_KEPT)
 def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
     """Return the kernel of a plan, of arrays with these names, then a derivative for each that is wanted."""
-    back, outside = Backwards(plan, wanted), OUTSIDE | _TRANSPOSES
+    back, outside = Backwards(plan, wanted), {"np": np}
     taken = [*names, *(f"d_{name}" for name, _ in wanted.names)]
     live, places = sorted(back.live), range(len(plan.populations))
     for p in live:
@@ -100,5 +92,5 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
             if wanted.place(f"init{p}_{k}")
         ],
     )
-    share = njit(defined("run_share", ["share", *taken], body, **outside))
+    share = njit(defined("run_share", ["share", *taken], body, transposes, *ROOMS, **outside))
     return on_threads("network_backward", taken, share)

@@ -7,25 +7,16 @@ import numpy as np
 from numba import prange
 
 from event_ops.codegen.emit import defined, filled
-from event_ops.kernels.numba_cpu.access import hoist, stored_spikes
+from event_ops.kernels.numba_cpu import access
 from event_ops.kernels.numba_cpu.jit import njit
+from event_ops.network import loops as loops_of_run
 from event_ops.network.gradient import loops
 from event_ops.network.gradient.source import each_state, hoisted, step_lines
-from event_ops.network.loops import add_values, count_spikes, end_record, record_state
 from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
-_LOOPS: Final = (
-    add_values, count_spikes, end_record, hoist, loops.in_lines, loops.list_step, loops.pack,
-    loops.read_history, loops.write_history, prange, record_state, stored_spikes,
-)  # fmt: skip
-OUTSIDE: Final = {
-    **{x.__name__: x for x in _LOOPS},
-    "deliver_dense": loops.deliver_dense,
-    "deliver_entries": loops.deliver_entries,
-    "np": np,
-}
+ROOMS: Final = loops, loops_of_run, access
 _SHARE: Final = """\
 count, every, segment, shares = numbers[0], numbers[1], numbers[2], numbers[3]
 {begin}
@@ -96,11 +87,11 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
     )
     taken = [*names, *outputs(plan)]
     steps = {f"step{p}": step_range(x.neuron) for p, x in enumerate(plan.populations)}
-    share = njit(defined("run_share", ["share", *taken], body, **OUTSIDE, **steps))
+    share = njit(defined("run_share", ["share", *taken], body, *ROOMS, np=np, **steps))
     return on_threads("network_forward", taken, share)
 
 
 def on_threads(name: str, taken: list[str], share: Any) -> Any:
     """Return the kernel that has each thread do a share of the samples."""
     body = ["for share in prange(numbers[3]):", f"    run_share(share, {', '.join(taken)})"]
-    return njit(parallel=True)(defined(name, taken, body, run_share=share, np=np, prange=prange))
+    return njit(parallel=True)(defined(name, taken, body, run_share=share, prange=prange))
