@@ -82,8 +82,6 @@ def kernels_of(name):
         of = module.csr_products.EVENT_MATVEC if "event" in name else module.csr_products.MATVEC
         pairs = [(turned, large) for turned in (0, 1) for large in (False, True)]
         found = {pair: module.along_equal_rows(of[pair[0]][pair[1]], pair[1]) for pair in pairs}
-    if family == "noise":
-        found = {large: module.make_kernel(what, 0, True, large) for large in (False, True)}
     return found
 
 

@@ -1,6 +1,7 @@
 """Operators of functions of scalars: their backends, and a term of one element as a loop over arrays."""
 
 import functools
+import math
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,7 @@ EACH: Final = "each"  # the place of an input that has a value for each element
 _SUBJECT: Final = Subject("term", "element", "state", "elements", "operator")
 _CONFIG: Any = jax.config  # its attributes are not declared
 _KEPT: Final = 1024  # terms
+_NO_NOISE: Final[Mapping[str, str]] = {}
 
 # Returns the new states, and other results behind them, from the states by position and variables by name.
 Term = Callable[..., Any]
@@ -98,6 +100,8 @@ def call_term(
     variables: Mapping[str, jax.Array],
     *,
     more: Sequence[Any] = (),
+    noise: Mapping[str, str] = _NO_NOISE,
+    words: tuple[Any, ...] = (),
     backend: str | None,
     **options: Any,
 ) -> tuple[jax.Array, ...]:
@@ -110,20 +114,23 @@ def call_term(
         states: arrays of one shape and dtype, updated in place where they are not needed again.
         variables: arrays of that shape, or without dimensions where one value is for all.
         more: the dtypes of the results behind the states.
+        noise: name -> distribution of further variables, which are drawn for each element.
+        words: what these are drawn from: seed, step, first and table.
         backend: run on this one or not at all; None: choose.
         options: static, such as the name of a method, or a surrogate.
     """
     flat = flattened(states, tuple(variables.values()))
-    size, dtypes = states[0].size, [*(x.dtype for x in states), *more]
-    outs = tuple(jax.ShapeDtypeStruct((size,), dtype) for dtype in dtypes)
-    static = dict(options)
+    shape = next((x.shape for x in (*states, *variables.values()) if x.ndim), ())
+    dtypes = [*(x.dtype for x in states), *more]
+    outs = tuple(jax.ShapeDtypeStruct((math.prod(shape),), dtype) for dtype in dtypes)
+    static: dict[str, Any] = options | ({"noise": tuple(noise.values())} if noise else {})
     if _is_hashable(tuple(options.items())):  # else the kernel says which of them is not
         traced = _traced(
             term,
             tuple(options.items()),
-            tuple(x.dtype for x in flat),
-            tuple(variables),
-            tuple(EACH if x.ndim else ALL for x in flat),
+            (*(x.dtype for x in flat), *[dtypes[0]] * len(noise)),
+            (*variables, *noise),
+            (*(EACH if x.ndim else ALL for x in flat), *[EACH] * len(noise)),
             tuple(more),
             _CONFIG.jax_enable_x64,
             # A surrogate may read what has changed since: then it is the same object, and another function.
@@ -133,7 +140,7 @@ def call_term(
         static["neuron"] = traced
         if traced.rare:  # rows of tuning tables name all static texts of a call
             static["primitive"] = traced.rare
-    return shaped(kernel(*flat, outs=outs, backend=backend, **static), states[0].shape)
+    return shaped(kernel(*flat, *words, outs=outs, backend=backend, **static), shape)
 
 
 def _is_hashable(options: Any) -> bool:

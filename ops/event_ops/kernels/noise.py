@@ -1,16 +1,14 @@
-"""Checks and calls of the operators that add random numbers."""
+"""Checks of the operators that add random numbers, and what they compute for a neuron."""
 
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input, in_dtype
 from event_ops.checks.procedural import words_of_step
 from event_ops.kernels.reference.noise import STREAMS, tables_of
-from ffi_bridge import XLACustomKernel
 
 
 def check_stream(stream: Any) -> None:
@@ -48,20 +46,23 @@ def checked_pair(**pair: Any) -> tuple[jax.Array, jax.Array]:
     return base, scale
 
 
-def add_numbers(
-    kernel: XLACustomKernel,
-    distribution: str,
-    base: jax.Array,
-    scale: jax.Array,
-    seed: Any,
-    step: Any,
-    first: Any,
-    stream: int,
-    backend: str | None,
-) -> jax.Array:
-    """Return base + scale * numbers of a distribution, one for each neuron."""
+def drawn(distribution: str, base: jax.Array, scale: jax.Array, words: Any, stream: int) -> dict[str, Any]:
+    """Return what `call_term` takes for base + scale * number, of one number for each neuron.
+
+    words: seed, step and first. A base that is an array is a state, which is updated in place.
+    """
     check_stream(stream)
-    outs = jax.ShapeDtypeStruct(jnp.broadcast_shapes(base.shape, scale.shape), base.dtype)
-    words = words_of_step(seed, step, first, outs.size)
-    table = tables_of(distribution)
-    return kernel(scale, *words, table, base, outs=outs, backend=backend, stream=stream)
+    size = (base if base.ndim else scale).size
+    variables = {"base": base, "scale": scale}
+    return {
+        "states": [variables.pop("base")] if base.ndim else [],
+        "variables": variables,
+        "more": () if base.ndim else (base.dtype,),
+        "noise": {"number": f"{distribution}@{stream}"},
+        "words": (*words_of_step(*words, size), tables_of(distribution)),
+    }
+
+
+def of_neuron(base: jax.Array, scale: jax.Array, number: jax.Array) -> jax.Array:
+    """Return base + scale * number."""
+    return base + scale * number

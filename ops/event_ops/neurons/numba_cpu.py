@@ -17,12 +17,15 @@ from event_ops.kernels.numba_cpu import access, encodings, events, jit
 from event_ops.kernels.numba_cpu.arithmetic import FUNCTIONS
 from event_ops.kernels.numba_cpu.jit import CONTRACT, njit
 from event_ops.kernels.numba_cpu.noise import AT_ONCE, ROOM, make_draw
+from event_ops.kernels.reference.noise import streams_of
 from event_ops.neurons.emit import divided_step
 from event_ops.neurons.passes import Passes
 from ffi_bridge import numba_kernel
 
 # A step of fewer operations takes less time than a parallel launch.
 MIN_OPERATIONS_PARALLEL: Final = 1 << 20
+# A number that is drawn takes about 0.7 ns: for fewer the launch costs more than a second thread saves.
+MIN_DRAWN_PARALLEL: Final = 1 << 15
 _OF_A_FUNCTION: Final = 16  # operations that exp, a division and the like count for
 _CHEAP: Final = {
     "add", "and", "convert_element_type", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "neg",
@@ -49,7 +52,7 @@ def step_range(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     inputs = [*inputs[neuron.positional :], *_words(noise)]
     unpacked = [f"{tuple_of(inputs)} = variables"] if inputs else []
     body = [f"{tuple_of(outputs)} = states", *unpacked, *_loops(neuron, outputs, len(noise))]
-    draws = {f"draw{k}": make_draw(distribution, k) for k, distribution in enumerate(noise)}
+    draws = {f"draw{k}": make_draw(*drawn) for k, drawn in enumerate(streams_of(noise))}
     functions = {**FUNCTIONS, **draws, "AT_ONCE": AT_ONCE, "ROOM": ROOM}
     functions |= {"math": math, "np": np, **tables_of(neuron)}
     # With Python's error model a division would raise where it divides by 0, and so not vectorise.
@@ -148,7 +151,9 @@ def _list_lines(spikes: str) -> tuple[list[str], list[str], list[str], list[str]
 
 def build(*, neuron: Traced, outs: Any, noise: tuple[str, ...] = (), **_: Any) -> Callable[..., Any]:
     """Return the function of arrays: on one thread, or on all for many neurons."""
-    large = reaches(outs[0].size * operations_of(neuron, noise), MIN_OPERATIONS_PARALLEL)
+    size = outs[0].size
+    large = reaches(size * operations_of(neuron, noise), MIN_OPERATIONS_PARALLEL)
+    large |= reaches(size * len(noise), MIN_DRAWN_PARALLEL)
     aliases = {k: k for k in range(neuron.positional)}
     listed = len(outs) > neuron.count
     return numba_kernel(kernel(neuron, large, listed, noise), outs, input_output_aliases=aliases)

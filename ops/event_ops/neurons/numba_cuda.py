@@ -15,6 +15,7 @@ from event_ops.kernels.numba_cuda import wide
 from event_ops.kernels.numba_cuda.encodings import spike_compact
 from event_ops.kernels.numba_cuda.random_numbers import random_functions
 from event_ops.kernels.numba_cuda.wide import elements_of
+from event_ops.kernels.reference.noise import streams_of
 from event_ops.neurons.emit import DividedStep, divided_step
 from event_ops.neurons.reference import Step, with_list
 from ffi_bridge import numba_cuda_kernel
@@ -38,7 +39,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     outputs = [f"y{k}" for k in range(neuron.count)]
     drawn = [
         f"{name}(np.uint64(first[0]) + np.uint64(i), {stream}, time[0], seed[0], table)"
-        for stream, name in enumerate(noise)
+        for name, stream in streams_of(noise)
     ]
     arrays = array_names(neuron)[: len(neuron.places) - len(noise)]
     words = ["seed", "time", "first", "table"] if noise else []

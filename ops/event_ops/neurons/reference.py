@@ -5,7 +5,7 @@ from typing import Any
 
 from event_ops.codegen.function import Traced
 from event_ops.kernels.reference.encodings import spike_compact
-from event_ops.kernels.reference.noise import numbers_of
+from event_ops.kernels.reference.noise import numbers_of, streams_of
 
 Step = Callable[..., Sequence[Any]]
 
@@ -23,7 +23,7 @@ def _with_noise(step: Step, noise: Sequence[str], like: Any) -> Step:
         *inputs, seed, time, first, table = arrays
         drawn = [
             numbers_of(like.size, seed, time, first, table, distribution, stream).astype(like.dtype)
-            for stream, distribution in enumerate(noise)
+            for distribution, stream in streams_of(noise)
         ]
         return step(*inputs, *drawn)
 

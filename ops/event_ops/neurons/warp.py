@@ -8,6 +8,7 @@ import warp as wp
 from event_ops.codegen.emit import array_names, defined, tables_of
 from event_ops.codegen.function import Traced
 from event_ops.codegen.primitives import WARP
+from event_ops.kernels.reference.noise import streams_of
 from event_ops.kernels.warp.access import Array, as_vectors
 from event_ops.kernels.warp.encodings import spike_compact
 from event_ops.kernels.warp.random_numbers import random_functions
@@ -24,7 +25,7 @@ def kernel(neuron: Traced, noise: tuple[str, ...] = ()) -> Any:
     arrays, states = array_names(neuron)[: len(neuron.places) - len(noise)], neuron.positional
     drawn = [
         f"{name}(wp.int32(first[0]) + i, {stream}, time[0], seed[0], table)"
-        for stream, name in enumerate(noise)
+        for name, stream in streams_of(noise)
     ]
     written = [f"y{k}" for k in range(states, neuron.count)]
     divided = divided_step(neuron, WARP, [*arrays[:states], *written], drawn)

@@ -1,4 +1,4 @@
-"""The operator `normal_input`: checks and backends; the reference has its derivatives."""
+"""The operator `normal_input`: its checks; kernels are those of a neuron that draws numbers."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_operator
+from event_ops.catalog import FAMILIES
 from event_ops.checks.arrays import is_known
-from event_ops.kernels.noise import add_numbers, checked_pair
+from event_ops.codegen.operators import call_term, define_kernel
+from event_ops.kernels.noise import checked_pair, drawn, of_neuron
 
 
 def normal_input(
@@ -72,7 +73,8 @@ def normal_input(
     """
     _check_std(std)
     base, scale = checked_pair(mean=mean, std=std)
-    return add_numbers(kernel, "normal", base, scale, seed, step, first, stream, backend)
+    terms = drawn("normal", base, scale, (seed, step, first), stream)
+    return call_term(kernel, of_neuron, **terms, backend=backend)[0]
 
 
 def _check_std(std: Any) -> None:
@@ -84,4 +86,5 @@ def _check_std(std: Any) -> None:
         raise ValueError(f"std is or contains {negative.flat[0]}; expected standard deviations, >= 0")
 
 
-kernel = define_operator("normal_input", "synapse elementwise", family="noise")
+kernel = define_kernel("normal_input", "event_ops.neurons", "synapse", "elementwise")
+FAMILIES["normal_input"] = "noise"

@@ -1,10 +1,11 @@
-"""The operator `uniform_input`: checks and backends; the reference has its derivatives."""
+"""The operator `uniform_input`: its checks; kernels are those of a neuron that draws numbers."""
 
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.catalog import define_operator
-from event_ops.kernels.noise import add_numbers, checked_pair
+from event_ops.catalog import FAMILIES
+from event_ops.codegen.operators import call_term, define_kernel
+from event_ops.kernels.noise import checked_pair, drawn, of_neuron
 
 
 def uniform_input(
@@ -57,7 +58,9 @@ def uniform_input(
     Source: Philox2x32-10 of Salmon et al., SC 2011.
     """
     base, top = checked_pair(low=low, high=high)
-    return add_numbers(kernel, "uniform", base, top - base, seed, step, first, stream, backend)
+    terms = drawn("uniform", base, top - base, (seed, step, first), stream)
+    return call_term(kernel, of_neuron, **terms, backend=backend)[0]
 
 
-kernel = define_operator("uniform_input", "synapse elementwise", family="noise")
+kernel = define_kernel("uniform_input", "event_ops.neurons", "synapse", "elementwise")
+FAMILIES["uniform_input"] = "noise"

@@ -1,27 +1,22 @@
 """Uniform and normal numbers on the CPU, in blocks of neurons: see kernels/reference/noise.py."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import prange, types
+from numba import types
 
-from event_ops.checks.arrays import reaches
-from event_ops.kernels.numba_cpu.access import at, hoist
-from event_ops.kernels.numba_cpu.jit import instruction, njit, num_threads
+from event_ops.kernels.numba_cpu.jit import instruction, njit
 from event_ops.kernels.numba_cpu.philox import words_of_counters
 from event_ops.kernels.numba_cpu.simd import splat
 from event_ops.kernels.reference import noise
 from event_ops.kernels.reference.random_numbers import philox2x32 as philox2x32_of_arrays
-from ffi_bridge import numba_kernel
 
 AT_ONCE: Final = np.uintp(512)  # neurons: their numbers stay in the nearest cache
 ROOM: Final = AT_ONCE + np.uintp(noise.SHARE)  # the first of them is anywhere in a block
 _SHARE, _BLOCK = np.uint64(noise.SHARE), np.uint64(noise.BLOCK)
-# A number takes about 0.7 ns: for fewer a parallel launch costs more than a second thread saves.
-MIN_PARALLEL: Final = 1 << 15
 
 
 # Functions, as a kernel that reads an object of LLVM from around it is not kept on disk.
@@ -127,60 +122,3 @@ def make_draw(distribution: str, stream: int) -> Any:
         return skipped
 
     return draw
-
-
-@njit
-def _of_base(base: Any, y: Any, i: Any) -> Any:
-    return base
-
-
-@njit
-def _of_y(base: Any, y: Any, i: Any) -> Any:
-    return y[i]
-
-
-@cache
-def make_kernel(distribution: str, stream: int, in_place: bool, large: bool) -> Any:
-    """Return the kernel of y = base + scale * number for one thread, or for all.
-
-    in_place: base and y are the same memory, which XLA copies first where base is needed again; the kernel
-    reads y, as it would not vectorise otherwise.
-    """
-    draw, read = make_draw(distribution, stream), _of_y if in_place else _of_base
-
-    @njit
-    def add_range(
-        scale: Any, seed: Any, step: Any, first: Any, table: Any, base: Any, y: Any, low: Any, high: Any
-    ) -> None:
-        scales, key, time, neuron = hoist(scale), hoist(seed), hoist(step), np.uintp(hoist(first))
-        bases, room = hoist(base), np.empty(ROOM, np.float32)
-        for start in range(np.uintp(low), np.uintp(high), AT_ONCE):
-            count = min(AT_ONCE, np.uintp(high) - start)
-            numbers = room[draw(neuron + start, count, time, key, table, room) :]
-            for k in range(count):
-                i = start + k
-                y[i] = read(bases, y, i) + at(scales, i) * y.dtype.type(numbers[k])
-
-    @njit(parallel=large)
-    def noise_input(scale: Any, seed: Any, step: Any, first: Any, table: Any, base: Any, y: Any) -> None:
-        parts = num_threads() if large else 1
-        for part in prange(parts):
-            low, high = y.size * part // parts, y.size * (part + 1) // parts
-            add_range(scale, seed, step, first, table, base, y, low, high)
-
-    return noise_input
-
-
-def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., Any]:
-    """Return the native call that adds numbers of a distribution."""
-    large = reaches(outs.size, MIN_PARALLEL)
-
-    def call(*arrays: Any) -> Any:
-        in_place = arrays[-1].ndim == 1
-        kernel = make_kernel(distribution, stream, in_place, large)
-        return numba_kernel(kernel, outs, input_output_aliases={5: 0} if in_place else {})(*arrays)
-
-    return call
-
-
-normal_input, uniform_input = partial(build_noise, "normal"), partial(build_noise, "uniform")

@@ -19,7 +19,7 @@ distributions via the inversion method", IEEE Transactions on VLSI Systems 15(8)
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, Final
@@ -109,22 +109,7 @@ def tables_of(*distributions: str) -> Any:
     return normal_table() if "normal" in distributions else np.zeros(0, np.int32)
 
 
-def build_noise(distribution: str, *, outs: Any, stream: int, **_: Any) -> Callable[..., jax.Array]:
-    """Return the function of arrays that adds numbers of a distribution: y = base + scale * number."""
-
-    def noise_input(
-        scale: jax.Array,
-        seed: jax.Array,
-        step: jax.Array,
-        first: jax.Array,
-        table: jax.Array,
-        base: jax.Array,
-    ) -> jax.Array:
-        numbers = numbers_of(outs.shape[0], seed, step, first, table, distribution, stream)
-        return base + scale * numbers.astype(base.dtype)
-
-    return noise_input
-
-
-normal_input = functools.partial(build_noise, "normal")
-uniform_input = functools.partial(build_noise, "uniform")
+def streams_of(noise: Sequence[str]) -> list[tuple[str, int]]:
+    """Return distribution and stream of what is drawn: its place, or the number in "normal@2"."""
+    parts = [drawn.partition("@") for drawn in noise]
+    return [(name, int(stream or place)) for place, (name, _, stream) in enumerate(parts)]
