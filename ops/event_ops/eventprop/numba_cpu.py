@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import prange
 
+from event_ops.codegen.emit import defined, tuple_of
 from event_ops.eventprop import entry_steps, row_steps
 from event_ops.eventprop.adjoint import Gradients
 from event_ops.eventprop.arrivals import Sample
@@ -115,6 +116,18 @@ def make_differentiate_one(differentiate: Any) -> Any:
     return differentiate_one
 
 
+def of_arrays(run: Any, *parts: str) -> Any:
+    """Return the kernel of arrays that gives `run` tuples of them, which a native call does not have.
+
+    parts: for each argument of `run` the names of its arrays, or the one name of what is no tuple.
+    """
+    names, given = [part.split() for part in parts], []
+    for each in names:
+        given.append(tuple_of(each) if len(each) > 1 else each[0])
+    taken = [name for each in names for name in each]
+    return njit(parallel=True)(defined(run.__name__, taken, [f"run({', '.join(given)})"], run=run))
+
+
 def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     """Return the kernels forwards and backwards, on all threads.
 
@@ -122,12 +135,13 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     """
     run_one, differentiate_one = make_run_one(steps.simulate), make_differentiate_one(steps.differentiate)
 
-    @njit(parallel=True)
-    def forward(
-        weights: Any, delays: Any, levels: Any, indices: Any, indptr: Any, times: Any, ids: Any,
-        states: Any, parameters: Any, spikes: Any, out_ids: Any, ends: Any, trace: Any,
-    ) -> None:  # fmt: skip
+    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL. Tuples are
+    # taken apart in front of these, which capture arrays.
+    @njit(inline="always")
+    def forward(shared: Any, inputs: Any, states: Any, parameters: Any, results: Any, trace: Any) -> None:
         """Run all samples."""
+        (weights, delays, levels, indices, indptr), (times, ids) = shared, inputs
+        spikes, out_ids, ends = results
         order, first = prepare(weights, delays, indices, indptr)
         input_rows = np.int64(parameters[4])
         is_right = is_runnable(delays, levels, first, parameters, input_rows)
@@ -139,13 +153,15 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 run_one(synapses, sample, states[b], parameters, is_right, record)
 
-    @njit(parallel=True)
+    @njit(inline="always")
     def backward(
-        weights: Any, delays: Any, levels: Any, indices: Any, indptr: Any, times: Any, ids: Any,
-        parameters: Any, spikes: Any, out_ids: Any, ends: Any, ct_spikes: Any, ct_trace: Any, ct_weights: Any,
-        ct_delays: Any, ct_levels: Any, ct_times: Any, ct_states: Any, of_inputs: bool,
+        shared: Any, inputs: Any, parameters: Any, results: Any, cotangents: Any, sums: Any, of_samples: Any,
+        of_inputs: bool,
     ) -> None:  # fmt: skip
         """Go back through all samples, and sum derivatives in weights, delays and levels over each group."""
+        (weights, delays, levels, indices, indptr), (times, ids) = shared, inputs
+        (spikes, out_ids, ends), (ct_spikes, ct_trace) = results, cotangents
+        (ct_weights, ct_delays, ct_levels), (ct_times, ct_states) = sums, of_samples
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
         input_rows = np.int64(parameters[4])
@@ -180,7 +196,14 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
             add_share(ct_delays.reshape(-1), spare_delays.reshape(-1), np.int64(part), parts)
             add_share(ct_levels.reshape(-1), spare_levels.reshape(-1), np.int64(part), parts)
 
-    return forward, backward
+    shared, inputs, results = "weights delays levels indices indptr", "times ids", "spikes out_ids ends"
+    gradients = "ct_weights ct_delays ct_levels", "ct_times ct_states"
+    return (
+        of_arrays(forward, shared, inputs, "states", "parameters", results, "trace"),
+        of_arrays(
+            backward, shared, inputs, "parameters", results, "ct_spikes ct_trace", *gradients, "of_inputs"
+        ),
+    )
 
 
 # By the dimensions of weights.
