@@ -29,7 +29,7 @@ from event_ops.kernels.numba_cpu.ring_buffer import (
     slot_bounds,
     slot_now,
 )
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size
+from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size, many
 from ffi_bridge import numba_kernel
 
 # Below this many elements their decay takes less time than a parallel launch.
@@ -113,11 +113,7 @@ def ARRIVALS_OF_WORDS(large: bool) -> Any:
     return event_arrivals
 
 
-def has_many_entries(first: Any, data: Any, indices: Any, *_: Any) -> bool:
-    """Return whether rows of active events may be worth a parallel launch."""
-    return reaches(indices.size, MIN_ENTRIES_PARALLEL)
-
-
+has_many_entries = many(2, MIN_ENTRIES_PARALLEL)
 # Whatever arrives in one place is added by one thread, in row order. With one delay for all everything
 # arrives in one slot, which threads cannot divide.
 csr_event_deliver = by_size(

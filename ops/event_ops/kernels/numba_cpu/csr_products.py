@@ -25,7 +25,14 @@ from event_ops.kernels.numba_cpu.jit import one_and_all
 from event_ops.kernels.numba_cpu.matmat import is_large, make_gather, make_scatter, widths_of
 from event_ops.kernels.numba_cpu.packed_events import unpack_into
 from event_ops.kernels.numba_cpu.simd import add_product, add_weighted
-from event_ops.kernels.numba_cpu.split import MIN_PARALLEL, by_size, clear, make_parallel, make_parallel_sums
+from event_ops.kernels.numba_cpu.split import (
+    MIN_PARALLEL,
+    by_size,
+    clear,
+    make_parallel,
+    make_parallel_sums,
+    many,
+)
 from ffi_bridge import numba_kernel
 
 
@@ -48,17 +55,12 @@ GAP_CURRENT = make_parallel(make_row_gather(make_row_sum(operator.mul, above_own
 SDDMM, SCALE_ROWS = make_every_entry(sample_row), make_every_entry(scale_row)
 
 
-def has_many_entries(data: Any, indices: Any, *_: Any) -> bool:
-    """Return whether a pass over all entries is worth a parallel launch."""
-    return reaches(indices.size, MIN_PARALLEL)
-
-
 def csr_matvec(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays for one orientation: on one thread, or on all for many entries."""
-    return by_size(MATVEC[transpose], has_many_entries)(outs=outs)
+    return by_size(MATVEC[transpose], many(1))(outs=outs)
 
 
-csr_gap_current = by_size(GAP_CURRENT, has_many_entries)
+csr_gap_current = by_size(GAP_CURRENT, many(1))
 
 
 def csr_matmat(*, outs: Any, transpose: bool, **_: Any) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from event_ops.checks.arrays import reaches
 from event_ops.kernels.numba_cpu.combine import add
 from event_ops.kernels.numba_cpu.jit import by_type, is_array, njit, num_threads, one_and_all, take_chunks_of
 from ffi_bridge import numba_kernel
@@ -31,6 +32,11 @@ def by_size(
         return lambda *arrays: numba_kernel(kernels[is_large(*arrays)], outs, **options)(*arrays)
 
     return build
+
+
+def many(place: int, least: int = MIN_PARALLEL) -> Callable[..., bool]:
+    """Return a test for `by_size`: whether the array at this place has `least` elements or more."""
+    return lambda *arrays: reaches(arrays[place].size, least)
 
 
 # How many chunks rows are divided into, for each thread, where a thread can do any of them: one that comes
