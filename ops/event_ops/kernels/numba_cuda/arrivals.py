@@ -24,7 +24,7 @@ from event_ops.kernels.numba_cuda.access import (
 )
 from event_ops.kernels.numba_cuda.deliver import Delivery, deliver, make_add_entries, note, team_for
 from event_ops.kernels.numba_cuda.fixed_order import event_sums
-from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.history import recent_sums
 from event_ops.kernels.numba_cuda.packed_entries import add_row_of
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
 from event_ops.kernels.reference.history import lagged
@@ -113,21 +113,7 @@ def csr_event_arrivals(
     *, outs: Any, shape: tuple[int, int], deterministic: bool = False, **_: Any
 ) -> Callable[..., Any]:
     """Return the function of arrays; the longer rows are, the more threads share one."""
-
-    def launch(
-        history: Any,
-        data: Any,
-        indices: Any,
-        indptr: Any,
-        slot: Any,
-        initial: Any,
-        starts: Any,
-        y: Any,
-        stream: Any,
-    ) -> None:
-        deliver_recent(history, data, indices, indptr, starts, slot, y, stream, add_row)
-
-    run = numba_cuda_callable(launch, outs, input_output_aliases={5: 0})
+    run = recent_sums(outs, add_row)
 
     def call(history: Any, data: Any, indices: Any, indptr: Any, slot: Any, initial: Any) -> Any:
         weights = stored_weights(data, outs.dtype)
@@ -136,7 +122,7 @@ def csr_event_arrivals(
             return initial + event_sums(weights, indices, indptr, events, outs)
         # There is one part: `add_row` asks neither where it begins nor how wide it is.
         no_starts = np.zeros(2, np.int32)
-        return run(history, weights.reshape(-1), indices, indptr[None], slot, initial, no_starts)
+        return run(history, weights.reshape(-1), indices, indptr[None], no_starts, slot, initial)
 
     return call
 
@@ -144,23 +130,11 @@ def csr_event_arrivals(
 def compact_event_arrivals(*, outs: Any, **_: Any) -> Callable[..., Any]:
     """Return the function of arrays; the longer rows are, the more threads share one."""
 
-    def launch(
-        history: Any,
-        entries: Any,
-        indptr: Any,
-        scale: Any,
-        slot: Any,
-        starts: Any,
-        initial: Any,
-        y: Any,
-        stream: Any,
-    ) -> None:
-        deliver_recent(history, scale, entries, indptr, starts, slot, y, stream, add_row_of(entries))
-
-    run = numba_cuda_callable(launch, outs, input_output_aliases={6: 0})
-
-    def call(history: Any, entries: Any, indptr: Any, scale: Any, *rest: Any) -> Any:
-        return run(history, entries, indptr, scale.reshape(-1), *rest)
+    def call(
+        history: Any, entries: Any, indptr: Any, scale: Any, slot: Any, starts: Any, initial: Any
+    ) -> Any:
+        run = recent_sums(outs, add_row_of(entries))
+        return run(history, scale.reshape(-1), entries, indptr, starts, slot, initial)
 
     return call
 

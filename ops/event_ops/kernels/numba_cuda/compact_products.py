@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.packed_entries import column_bits, equal_starts
 from event_ops.kernels.numba_cuda.by_length import ahead_of, lanes_of
-from event_ops.kernels.numba_cuda.history import deliver_recent
+from event_ops.kernels.numba_cuda.history import recent_sums
 from event_ops.kernels.numba_cuda.packed_entries import (
     add_row_of,
     code_of,
@@ -60,18 +61,11 @@ def deliver(outs: Any, shape: tuple[int, int]) -> Callable[..., jax.Array]:
     """Return `f(words, indptr, scale, events)` for C.T @ (scale * events), by the rows of active events."""
     rows, columns = shape
 
-    def launch(
-        events: Any, words: Any, indptr: Any, scale: Any, starts: Any, slot: Any, y: Any, stream: Any
-    ) -> None:
-        clear(y, stream)
-        deliver_recent(events, scale, words, indptr, starts, slot, y, stream, add_row_of(words))
-
-    product = numba_cuda_callable(launch, outs)
-
     def call(words: Any, indptr: Any, scale: Any, events: Any) -> jax.Array:
         ends = indptr.reshape(-1, rows + 1)
-        starts = equal_starts(columns, ends.shape[0])
-        return product(events[None], words, ends, scale.reshape(-1), starts, np.int32(0))
+        inputs = words, ends, equal_starts(columns, ends.shape[0]), np.int32(0)
+        add = recent_sums(outs, add_row_of(words))
+        return add(events[None], scale.reshape(-1), *inputs, jnp.zeros(outs.shape, outs.dtype))
 
     return call
 

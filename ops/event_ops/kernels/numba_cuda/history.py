@@ -16,6 +16,7 @@ from event_ops.kernels.numba_cuda.access import is_active, place, slot_now
 from event_ops.kernels.numba_cuda.deliver import Delivery, note, team_for
 from event_ops.kernels.numba_cuda.row_products import csr_row
 from event_ops.kernels.numba_cuda.threads import BLOCK, blocks_of
+from ffi_bridge import numba_cuda_callable
 
 BITS = 32
 
@@ -96,14 +97,21 @@ def make_recent_delivery(least: int, events_in: Any, add_row: Any) -> Any:
     return deliver_recent
 
 
-def deliver_recent(
-    history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, y: Any, stream: Any,
-    add_row: Any,
-) -> None:  # fmt: skip
-    """Launch the kernel for the encoding of the history; indptr is (parts, rows * slots + 1)."""
-    (slots, length), rows = history.shape, indptr.shape[1] - 1
-    (_, parts), span, least = Delivery.of(history.size, rows, entries.size)
-    across = blocks_of(length, span)
-    kernel = make_recent_delivery(least, ENCODINGS.get(np.dtype(history.dtype), of_value), add_row)
-    inputs = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
-    kernel[(slots * across, parts), BLOCK, stream](*inputs, np.int32(across), np.int32(span), y)
+def recent_sums(outs: Any, add_row: Any) -> Any:
+    """Return `f(history, weights, entries, indptr, starts, slot, sums)`, which adds rows of recent events.
+
+    indptr is (parts, rows * slots + 1). The sums are updated in place where they are not needed again.
+    """
+
+    def launch(
+        history: Any, weights: Any, entries: Any, indptr: Any, starts: Any, slot: Any, sums: Any, y: Any,
+        stream: Any,
+    ) -> None:  # fmt: skip
+        (slots, length), rows = history.shape, indptr.shape[1] - 1
+        (_, parts), span, least = Delivery.of(history.size, rows, entries.size)
+        across = blocks_of(length, span)
+        kernel = make_recent_delivery(least, ENCODINGS.get(np.dtype(history.dtype), of_value), add_row)
+        inputs = history, weights, entries, indptr, starts, slot, np.int64(rows // slots)
+        kernel[(slots * across, parts), BLOCK, stream](*inputs, np.int32(across), np.int32(span), y)
+
+    return numba_cuda_callable(launch, outs, input_output_aliases={6: 0})

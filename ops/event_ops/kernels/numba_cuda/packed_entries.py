@@ -73,7 +73,7 @@ def make_add_row(bits_for: Any, code_in: Any) -> Any:
 
 
 def add_row_of(words: Any) -> Any:
-    """Return the device function that adds a row of words of this dtype, for `deliver_recent`."""
+    """Return the device function that adds a row of words of this dtype, for `recent_sums`."""
     return make_add_row(narrow_bits if are_narrow(words) else bits_for, code_of(words))
 
 
