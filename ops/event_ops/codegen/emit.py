@@ -140,7 +140,7 @@ def defined(
     What these call by name is in `outside`, or else in the first of the modules `rooms` that has it.
     """
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
-    namespace = {"__name__": __name__, **outside}
+    namespace: dict[str, Any] = {"__name__": __name__, **outside}
     # Named by the text, so that a traceback has the lines of this function, and not those of a namesake.
     file = f"<{name} {sha256(source.encode()).hexdigest()[:16]}>"
     # Warp reads the source of a function, by the name of its file.

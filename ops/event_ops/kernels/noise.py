@@ -46,7 +46,9 @@ def checked_pair(**pair: Any) -> tuple[jax.Array, jax.Array]:
     return base, scale
 
 
-def drawn(distribution: str, base: jax.Array, scale: jax.Array, words: Any, stream: int) -> dict[str, Any]:
+def drawn(
+    distribution: str, base: jax.Array, scale: jax.Array, words: tuple[Any, Any, Any], stream: int
+) -> dict[str, Any]:
     """Return what `call_term` takes for base + scale * number, of one number for each neuron.
 
     words: seed, step and first. A base that is an array is a state, which is updated in place.
