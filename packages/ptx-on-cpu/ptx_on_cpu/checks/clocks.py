@@ -74,6 +74,12 @@ def table(head: Any, place: int, start: int, count: int) -> Any:
 
 
 @inner
+def number(head: Any, place: int, i: int) -> int:
+    """Return the number at `i` of a table: int64, as a function is compiled for each kind of integers."""
+    return np.int64(table(head, place, i, 1)[0])
+
+
+@inner
 def free_one(head: Any, holders: Any, last: int) -> int:
     """Return the place of one that nobody holds, and hold it; 0, which stands for no knowledge, if none is.
 
@@ -123,7 +129,7 @@ def drop(head: Any, row: int) -> None:
         holders[0] -= 1
         if holders[0] == 0:
             for part in parts_of(head, row):
-                drop_part(head, part)
+                drop_part(head, np.int64(part))
 
 
 @inner
@@ -143,11 +149,11 @@ def copy_on_write(head: Any, row: int) -> int:
     mine = free_one(head, holders, LAST_ROW)
     if mine == 0:
         return row
-    fresh = parts_of(head, mine)
-    fresh[:] = parts_of(head, row)  # row 0 knows nothing
-    for part in fresh:
-        if part > 0:
-            part_holders(head)[part] += 1
+    fresh, before, holders = parts_of(head, mine), parts_of(head, row), part_holders(head)
+    for block in range(len(fresh)):
+        fresh[block] = before[block]
+        if before[block] > 0:
+            holders[before[block]] += 1
     drop(head, row)
     return mine
 
@@ -157,44 +163,52 @@ def join_parts(head: Any, part: int, second: int) -> int:
     """Return the maximum of two parts, held in place of `part`; one that adds nothing is left out."""
     if second == 0 or part == second:
         return part
-    holders, of = part_holders(head), clocks_of(head, second)
-    mine = clocks_of(head, part)
-    if part > 0 and (mine >= of).all():
+    holders, of, mine = part_holders(head), clocks_of(head, second), clocks_of(head, part)
+    is_above, is_below = True, True
+    for i in range(len(of)):
+        is_above &= mine[i] >= of[i]
+        is_below &= mine[i] <= of[i]
+    if part > 0 and is_above:
         return part
-    if part == 0 or (mine <= of).all():
+    if part == 0 or is_below:
         drop_part(head, part)
         holders[second] += 1
         return second
     to = part if holders[part] == 1 else new_part(head)
     if to == 0:
         return part
-    clocks_of(head, to)[:] = np.maximum(mine, of)
+    joined = clocks_of(head, to)
+    for i in range(len(of)):
+        joined[i] = max(mine[i], of[i])
     if to != part:
         drop_part(head, part)
     return to
 
 
 @inner
-def join(head: Any, row: int, second: int, start: int, stop: int) -> int:
-    """Return the maximum of two rows, held in place of `row`; blocks `start` to `stop` of `second` count."""
+def join_block(head: Any, row: int, block: int, part: int) -> int:
+    """Return a row with the maximum of a part and its own one of this block, held in place of `row`."""
+    if part == 0 or part == parts_of(head, row)[block]:
+        return row
+    row = copy_on_write(head, row)
+    if head[EXHAUSTED] == 0:
+        to = parts_of(head, row)
+        to[block] = join_parts(head, np.int64(to[block]), part)
+    return row
+
+
+@inner
+def join(head: Any, row: int, second: int) -> int:
+    """Return the maximum of two rows, held in place of `row`."""
     if second == 0 or row == second:
         return row
     # A row that adds nothing is shared, as long as nobody writes to it.
-    if row == 0 and stop - start == head[BLOCKS]:
+    if row == 0:
         table(head, HOLDERS, second, 1)[0] += 1
         return second
-    to, of = parts_of(head, row), parts_of(head, second)
-    first = start
-    while first < stop and (of[first] == 0 or of[first] == to[first]):
-        first += 1
-    if first == stop:
-        return row
-    mine = copy_on_write(head, row)
-    if head[EXHAUSTED] == 0:
-        to = parts_of(head, mine)
-        for block in range(first, stop):
-            to[block] = join_parts(head, to[block], of[block])
-    return mine
+    for block in range(head[BLOCKS]):
+        row = join_block(head, row, block, np.int64(parts_of(head, second)[block]))
+    return row
 
 
 @inner
@@ -208,15 +222,17 @@ def happens_before(head: Any, rank: int, thread: int, clock: int) -> bool:
         if other == rank or table(head, BASE, mine + other, 1)[0] >= clock:
             return True
         return table(head, KNOWN, (mine + rank) * count + other, 1)[0] >= clock
-    row = table(head, FOREIGN, mine + rank, 1)[0]
-    return row > 0 and clocks_of(head, parts_of(head, row)[thread // count])[thread % count] >= clock
+    row = number(head, FOREIGN, mine + rank)
+    if row == 0:
+        return False
+    return clocks_of(head, np.int64(parts_of(head, row)[thread // count]))[thread % count] >= clock
 
 
 @inner
 def learned(head: Any, rank: int) -> None:
     """Note that a thread of the running block knows more than it has released."""
     released = table(head, RELEASED, head[SLOT] * head[THREADS] + rank, 1)
-    drop_part(head, released[0])
+    drop_part(head, np.int64(released[0]))
     released[0] = 0
 
 
@@ -225,12 +241,12 @@ def acquire(head: Any, rank: int, row: int, wide: bool) -> None:
     """Join a row into the clocks of a thread: for the threads of its block and, if `wide`, for all."""
     count = head[THREADS]
     known = table(head, KNOWN, (head[SLOT] * count + rank) * count, count)
-    of = clocks_of(head, parts_of(head, row)[head[BLOCK]])
+    of = clocks_of(head, np.int64(parts_of(head, row)[head[BLOCK]]))
     for i in range(count):
         known[i] = max(known[i], of[i])
     if wide:
         foreign = table(head, FOREIGN, head[SLOT] * count + rank, 1)
-        foreign[0] = join(head, foreign[0], row, 0, head[BLOCKS])
+        foreign[0] = join(head, np.int64(foreign[0]), row)
     learned(head, rank)
 
 
@@ -247,22 +263,17 @@ def released_part(head: Any, rank: int, clock: int) -> int:
         learned(head, rank)
         released[0], at[0] = new_part(head), clock
         if released[0] > 0:
-            to = clocks_of(head, released[0])
+            to, base = clocks_of(head, np.int64(released[0])), table(head, BASE, mine, count)
             known = table(head, KNOWN, (mine + rank) * count, count)
-            to[:] = np.maximum(known, table(head, BASE, mine, count))
+            for i in range(count):
+                to[i] = max(known[i], base[i])
             to[rank] = clock
-    return released[0]
+    return np.int64(released[0])
 
 
 @inner
 def release(head: Any, rank: int, row: int, clock: int) -> int:
     """Return the maximum of `row` and the clocks of a thread of the running block, its last one `clock`."""
-    foreign = table(head, FOREIGN, head[SLOT] * head[THREADS] + rank, 1)[0]
-    row, part = join(head, row, foreign, 0, head[BLOCKS]), released_part(head, rank, clock)
-    if head[EXHAUSTED] or (row > 0 and parts_of(head, row)[head[BLOCK]] == part):
-        return row
-    row = copy_on_write(head, row)
-    if head[EXHAUSTED] == 0:
-        parts = parts_of(head, row)
-        parts[head[BLOCK]] = join_parts(head, parts[head[BLOCK]], part)
-    return row
+    foreign = number(head, FOREIGN, head[SLOT] * head[THREADS] + rank)
+    row, part = join(head, row, foreign), released_part(head, rank, clock)
+    return row if head[EXHAUSTED] else join_block(head, row, head[BLOCK], part)

@@ -39,14 +39,12 @@ def end_block(state: int) -> None:
     for place in (clocks.FOREIGN, clocks.PENDING):
         rows = table(head, place, head[clocks.SLOT] * head[clocks.THREADS], head[clocks.THREADS])
         for i in range(len(rows)):
-            drop(head, rows[i])
-            rows[i] = 0
+            rows[i] = give_up(head, rows[i])
     for i in range(head[clocks.THREADS]):
         clocks.learned(head, i)
     rows = table(head, clocks.ARRIVED_ROW, head[clocks.SLOT] * BARRIERS, BARRIERS)
     for i in range(BARRIERS):
-        drop(head, rows[i])
-        rows[i] = 0
+        rows[i] = give_up(head, rows[i])
 
 
 @njit(cache=True, nogil=True)
@@ -57,12 +55,10 @@ def arrived(state: int, rank: int, barrier: int) -> None:
     first = head[clocks.SLOT] * count
     clock = table(head, clocks.CLOCK, first, count)
     to = table(head, clocks.ARRIVED, (head[clocks.SLOT] * BARRIERS + barrier) * count, count)
-    known = table(head, clocks.KNOWN, (head[clocks.SLOT] * count + rank) * count, count)
-    for i in range(count):
-        to[i] = max(to[i], known[i])
+    raise_to(to, known_by(head, first + rank))
     to[rank] = clock[rank]
     row = table(head, clocks.ARRIVED_ROW, head[clocks.SLOT] * BARRIERS + barrier, 1)
-    row[0] = join(head, row[0], table(head, clocks.FOREIGN, first + rank, 1)[0], 0, head[clocks.BLOCKS])
+    row[0] = join(head, np.int64(row[0]), clocks.number(head, clocks.FOREIGN, first + rank))
     # From here on the thread does what it has not released.
     clock[rank] += 1
 
@@ -80,42 +76,61 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
     first = slot * count
     clock = table(head, clocks.CLOCK, first, count)
     foreign = table(head, clocks.FOREIGN, first, count)
-    row, blocks = 0, head[clocks.BLOCKS]
+    row = np.int64(0)
     for t in ranks:
-        row = join(head, row, foreign[t], 0, blocks)
-    known = carray(clocks.pointer(head[clocks.KNOWN] + 4 * slot * count * count), (count, count), np.int32)
+        row = join(head, row, np.int64(foreign[t]))
     # A row for the block in place of one for each thread.
     if len(ranks) == count:
-        table(head, clocks.BASE, first, count)[:] = clock
+        copy(table(head, clocks.BASE, first, count), clock)
     else:
-        # A view: the first thread's row becomes that of all.
-        meeting = known[ranks[0]]
+        # The first thread's row becomes that of all.
+        meeting = known_by(head, first + ranks[0])
         for t in ranks:
-            meeting[:] = np.maximum(meeting, known[t])
+            raise_to(meeting, known_by(head, first + t))
         if barrier >= 0:
             there = table(head, clocks.ARRIVED, (slot * BARRIERS + barrier) * count, count)
-            meeting[:] = np.maximum(meeting, there)
+            raise_to(meeting, there)
             there[:] = 0
             rows = table(head, clocks.ARRIVED_ROW, slot * BARRIERS + barrier, 1)
-            row = join(head, row, rows[0], 0, blocks)
-            drop(head, rows[0])
-            rows[0] = 0
+            row = join(head, row, np.int64(rows[0]))
+            rows[0] = give_up(head, rows[0])
         for t in ranks:
             meeting[t] = clock[t]
         for t in ranks:
-            known[t] = meeting
+            copy(known_by(head, first + t), meeting)
     for t in ranks:
         clock[t] += 1
-        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, blocks)
-        clocks.learned(head, t)
+        foreign[t] = join(head, give_up(head, foreign[t]), row)
+        clocks.learned(head, np.int64(t))
     drop(head, row)
 
 
 @inner
 def give_up(head: Any, row: int) -> int:
     """Give up a row and return row 0, which knows nothing."""
-    drop(head, row)
-    return 0
+    drop(head, np.int64(row))
+    return np.int64(0)
+
+
+@inner
+def known_by(head: Any, thread: int) -> Any:
+    """Return how far a thread knows the threads of its block; it is counted through all slots."""
+    return table(head, clocks.KNOWN, thread * head[clocks.THREADS], head[clocks.THREADS])
+
+
+# By loops: for an assignment of arrays Numba compiles the text of errors, too, for seconds.
+@inner
+def copy(to: Any, of: Any) -> None:
+    """to = of"""
+    for i in range(len(to)):
+        to[i] = of[i]
+
+
+@inner
+def raise_to(to: Any, of: Any) -> None:
+    """to = max(to, of)"""
+    for i in range(len(to)):
+        to[i] = max(to[i], of[i])
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +139,7 @@ def joined_grid(state: int) -> None:
     head = head_of(state)
     count = head[clocks.THREADS]
     total = count * head[clocks.BLOCKS]
-    row = clocks.copy_on_write(head, 0)
+    row = clocks.copy_on_write(head, np.int64(0))
     if head[clocks.EXHAUSTED]:
         return
     for slot in range(head[clocks.BLOCKS]):
@@ -132,14 +147,14 @@ def joined_grid(state: int) -> None:
         if part == 0:
             return
         parts_of(head, row)[table(head, clocks.OF_SLOT, slot, 1)[0]] = part
-        clocks_of(head, part)[:] = clock
-        table(head, clocks.BASE, slot * count, count)[:] = clock
+        copy(clocks_of(head, part), clock)
+        copy(table(head, clocks.BASE, slot * count, count), clock)
     clock, foreign = table(head, clocks.CLOCK, 0, total), table(head, clocks.FOREIGN, 0, total)
     released = table(head, clocks.RELEASED, 0, total)
     for t in range(total):
-        foreign[t] = join(head, give_up(head, foreign[t]), row, 0, head[clocks.BLOCKS])
+        foreign[t] = join(head, give_up(head, foreign[t]), row)
         clock[t] += 1
-        clocks.drop_part(head, released[t])
+        clocks.drop_part(head, np.int64(released[t]))
         released[t] = 0
     drop(head, row)
 
@@ -150,7 +165,7 @@ def fence(head: Any, rank: int, wide: bool, releases: bool, acquires: bool) -> N
     at = head[clocks.SLOT] * head[clocks.THREADS] + rank
     pending = table(head, clocks.PENDING, at, 1)
     if acquires and pending[0] > 0:
-        clocks.acquire(head, rank, pending[0], wide)
+        clocks.acquire(head, rank, np.int64(pending[0]), wide)
         if wide:
             pending[0] = give_up(head, pending[0])
     if releases:
@@ -194,7 +209,7 @@ def write_variable(head: Any, rank: int, key: int, wide: bool, atomic: bool) -> 
     An atomic adds to what the variable releases, a store replaces it.
     """
     at = head[clocks.SLOT] * head[clocks.THREADS] + rank
-    far, near = table(head, clocks.WIDE, at, 1)[0], table(head, clocks.CLOSE, at, 1)[0]
+    far, near = clocks.number(head, clocks.WIDE, at), clocks.number(head, clocks.CLOSE, at)
     for close in range(2):
         clock = near if close else far
         # A wide fence releases to all; the close place adds what a later fence of the block does.
@@ -220,6 +235,7 @@ def read_variable(head: Any, rank: int, key: int, wide: bool) -> None:
         if len(place) == 0:
             continue
         if wide or close == 1:
-            pending[0] = join(head, pending[0], place[2], 0, head[clocks.BLOCKS])
+            pending[0] = join(head, np.int64(pending[0]), place[2])
         else:
-            pending[0] = join(head, pending[0], place[2], block, block + 1)
+            part = np.int64(parts_of(head, place[2])[block])
+            pending[0] = clocks.join_block(head, np.int64(pending[0]), block, part)

@@ -7,9 +7,7 @@ accesses are forgotten and counted, so that races may be missed, but none is inv
 (atomic, volatile, relaxed) of threads in each other's scope do not race, nor do stores of the same value.
 """
 
-import contextlib
 import functools
-import importlib.util
 import mmap
 from typing import Any
 
@@ -21,9 +19,7 @@ from ptx_on_cpu.checks import clocks
 from ptx_on_cpu.checks.clocks import happens_before, head_of, inner, table
 from ptx_on_cpu.checks.joins import arrived, fence, fenced, read_variable, write_variable
 from ptx_on_cpu.records import ATOMIC, BARRIERS, LOAD, STORE
-
-# Windows has none.
-fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
+from ptx_on_cpu.turns import compiling
 
 # Kinds beside LOAD, STORE and ATOMIC, and bits that are added to a kind.
 BLOCK_ATOMIC, STRONG_LOAD, STRONG_STORE = range(ATOMIC + 1, ATOMIC + 4)
@@ -282,11 +278,7 @@ def _arrival(state: int, rank: int, barrier: int) -> int:
 def entry_points() -> tuple[Any, Any, Any]:
     """Return note_access, fenced and arrived as functions of C, which take int64 alone; compile them once."""
     numbers = {_access: 8, _fence: 3, _arrival: 3}
-    # Processes that start together wait for the first one, and find in Numba's cache what it compiled.
-    with open(__file__, "rb") as source:
-        if fcntl is not None:
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(source, fcntl.LOCK_EX)  # until it is closed
+    with compiling():
         access, fence_, arrival = (
             cfunc(f"int64({', '.join(['int64'] * count)})", cache=True)(function)
             for function, count in numbers.items()

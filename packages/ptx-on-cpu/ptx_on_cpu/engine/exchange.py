@@ -17,7 +17,7 @@ R_ADD, R_MIN, R_MAX, R_AND, R_OR = (
     MEETINGS.index(f"redux.{how}") for how in ("add", "min", "max", "and", "or")
 )
 BAR_AND, BAR_OR = MEETINGS.index("bar.and"), MEETINGS.index("bar.or")
-NO_BARRIER: Final = -1  # threads of a warp have met
+NO_BARRIER: Final = np.int64(-1)  # threads of a warp have met
 
 
 @inner
@@ -53,13 +53,16 @@ def _source(kind: int, lane: int, b: int, c: int) -> int:
 
 
 @inner
-def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: Any) -> None:
+def meet_in_warp(threads: Any, first: int, members: Any, count: int, races: int) -> None:
     """Give the lanes `members` of the warp of thread `first`, which are at one operation, its results.
 
-    `races`: the address of the state of the watch for races, or None.
+    `races`: the address of the state of the watch for races, or 0.
     """
-    if races is not None:
-        joined(races, (first + members[:count]).astype(np.int32), NO_BARRIER)
+    if races:
+        ranks = np.empty(count, np.int32)
+        for k in range(count):
+            ranks[k] = first + members[k]
+        joined(races, ranks, NO_BARRIER)
     kind = np.int64(threads[first + members[0]].kind)
     everybody, votes = 0, 0
     total = np.int64(threads[first + members[0]].value)
@@ -139,9 +142,10 @@ def has_met(block: Any, threads: Any, at: int, members: Any) -> int:
 
 
 @inner
-def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
+def meet_in_block(block: Any, threads: Any, barrier: int, races: int) -> bool:
     """Let the threads at a barrier go on, if all that it waits for are there; return whether they are."""
-    there, votes, first, last = 0, 0, -1, -1  # the two at the lowest and the highest place
+    there, votes, first = 0, 0, np.int64(-1)
+    last = first  # the two at the lowest and the highest place
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].b == barrier:
             there += 1
@@ -167,16 +171,16 @@ def meet_in_block(block: Any, threads: Any, barrier: int, races: Any) -> bool:
         result = np.int64(votes > 0)
     elif kind == BAR_AND:
         result = np.int64(votes == there)
-    ranks = np.empty(there if races is not None else 0, np.int32)
+    ranks = np.empty(there if races else 0, np.int32)
     there = 0
     for i in range(len(threads)):
         if threads[i].status == IN_BLOCK and threads[i].b == barrier:
-            if races is not None:
+            if races:
                 ranks[there] = i
                 there += 1
             threads[i].result = np.uint64(result)
             threads[i].value = 0
             threads[i].status = RUNNING
-    if races is not None:
+    if races:
         joined(races, ranks, barrier)
     return True

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numba import typeof
 
 from ptx_on_cpu.checks.watch import Watch
 from ptx_on_cpu.engine.host import Host
 from ptx_on_cpu.engine.schedule import run_blocks
 from ptx_on_cpu.records import ACCESS, BLOCK, EXECUTED, FINE, SLICE, THREAD, TRACE_ROOM
 from ptx_on_cpu.syntax.program import Function, Instruction
+from ptx_on_cpu.turns import compiling
 
 Array = np.ndarray[Any, Any]
 Extents = tuple[int, int, int]
@@ -143,25 +145,23 @@ def _run(
     threads = np.zeros((rows, shape.threads), THREAD)
     # Patience is told in turns of loops, and the scheduler counts pauses.
     turns = settings.patience // SLICE
+    memory = records, threads, shared, shadow
+    given = code, shape.frame, order, places.start, places.stop, *memory, turns, settings.all_at_once
     with kept_subnormals():
-        why, row = run_blocks(
-            code,
-            shape.frame,
-            order,
-            places.start,
-            places.stop,
-            records,
-            threads,
-            shared,
-            shadow,
-            turns,
-            settings.all_at_once,
-            None if watch is None else watch.address,
-        )
+        why, row = _scheduler(*given, 0 if watch is None else watch.address)
     # What was collected since the host last took it.
     for record in records if settings.counted else ():
         host.take_traces(record)
     return None if why == FINE else Failure(why, records[row], threads[row])
+
+
+def _scheduler(*given: Any) -> Any:
+    """Run blocks; all launches have one machine code, which the first one compiles."""
+    run: Any = run_blocks
+    if not run.signatures:
+        with compiling():
+            run.compile(tuple(map(typeof, given)))
+    return run(*given)
 
 
 _EXACT: Final = frozenset({"s32", "u32", "s64", "u64", "b32", "b64"})

@@ -44,7 +44,7 @@ _call: Any = _code_call  # numba passes its first argument
 
 
 @inner
-def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
+def _release(block: Any, threads: Any, waits_long: bool, races: int) -> int:
     """Let threads that have met, or paused, go on; return the state of the block.
 
     `waits_long`: threads have only paused for a while.
@@ -82,14 +82,14 @@ def _release(block: Any, threads: Any, waits_long: bool, races: Any) -> int:
 
 
 @inner
-def _release_warp(block: Any, threads: Any, first: int, members: Any, waits_long: bool, races: Any) -> bool:
+def _release_warp(block: Any, threads: Any, first: int, members: Any, waits_long: bool, races: int) -> bool:
     """Let the lanes that have met, of the warp of thread `first`, go on; return whether there are some.
 
     Lanes that take whoever is at their instruction wait while others may still come, and those go first
     that are behind, as a GPU lets lanes converge. `members`: room for the lanes of a warp.
     """
     last = min(first + records.WARP, len(threads))
-    moved, goes_on, behind = False, False, -1
+    moved, goes_on, behind = False, False, np.int64(-1)
     for i in range(first, last):
         if threads[i].status == records.IN_WARP and not threads[i].aligned:
             count = has_met(block, threads, i, members)
@@ -140,11 +140,11 @@ def _begin(block: Any, threads: Any, number: int, shared: Any, shadow: Any) -> N
 
 @inner
 def _advance(
-    run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, waits_long: bool, races: Any
+    run: int, frame_size: int, blocks: Any, threads: Any, row: int, is_new: bool, waits_long: bool, races: int
 ) -> Any:
     """Run the block of a row until nothing of it goes on; return its state, and whether threads have met."""
     at, first = blocks[row:].ctypes.data, threads[row].ctypes.data
-    if races is not None:
+    if races:
         resume_block(races, blocks[row].number, row)
     has_met, fresh = False, np.int64(is_new)
     while _call(run, at, first, threads.shape[1], frame_size, fresh):
@@ -171,14 +171,14 @@ def run_blocks(
     shadow: Any,
     patience: int,
     all_at_once: bool,
-    races: Any,
+    races: int,
 ) -> Any:
     """Run the blocks at the places from `begin` to `end` of the order.
 
     `blocks`, `threads`, `shared`, `shadow`: a row for each block that can be unfinished. `order`: how the
     blocks of a window change places, of as many blocks as it has.
     `all_at_once`: all blocks begin before one goes on, as in a cooperative launch; `races`: the address of
-    the state of the watch for races, or None.
+    the state of the watch for races, or 0.
 
     Returns:
         Why it failed, FINE if it did not, and the row of the block that did.
@@ -205,7 +205,7 @@ def run_blocks(
                 _number(blocks[row], threads[row])
                 used += 1
             _begin(blocks[row], threads[row], number, shared[row], shadow[row])
-            if races is not None:
+            if races:
                 begin_block(races, number, row)
             is_busy[row], is_new[row], is_at_grid[row], quiet[row] = True, True, False, 0
             next_block += 1
@@ -231,7 +231,7 @@ def run_blocks(
             if said == FINISHED:
                 is_busy[row] = False
                 unfinished -= 1
-                if races is not None:
+                if races:
                     end_block(races)
                     # Shared memory is the next block's: what this one did there races with nothing.
                     forget(races, blocks[row].shared_races, blocks[row].shared_size)
@@ -241,7 +241,7 @@ def run_blocks(
                 continue
             if next_block < end:
                 return records.TOO_LARGE, 0
-            if races is not None:
+            if races:
                 joined_grid(races)
             for row in range(used):
                 if is_at_grid[row]:
