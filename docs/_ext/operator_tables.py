@@ -176,21 +176,17 @@ def counted(name: str, recorded: Content) -> str:
     rows = [[f"`{row['case']}`", f"`{row['backend']}`", *_counters(row)] for row in of_operator]
     compilers = ", ".join(f"{package} {version}" for package, version in recorded["compilers"].items())
     ran = f"`{recorded['command']}`, on an emulated GPU of compute capability 9.0, with {compilers}."
-    return "\n\n".join([f"{ran} **Nothing was timed.**", markdown_table(_COUNTERS, rows), _MEANING])
+    said = f"Here {recorded['meaning']}. {_ESTIMATES}"
+    return "\n\n".join([f"{ran} **Nothing was timed.**", markdown_table(_COUNTERS, rows), said])
 
 
 _COUNTERS = [
     *("case", "backend", "launches", "bytes / ideal", "streamed", "warps", "conflicts", "atomics"),
     *("registers", "local", "occupancy", "estimate H100, H200"),
 ]
-_MEANING = (
-    "The kernels' PTX was executed on a CPU, and counted. Bytes / ideal: the bytes of distinct 32-byte "
-    "sectors that launches read and write, over those that any algorithm has to move. Streamed: bytes "
-    "asked for over bytes moved, of the worst array that is gone through once, without atomics. Warps: "
-    "the part of lanes that were active. Conflicts: wavefronts of shared memory that bank conflicts add. "
-    "Atomics: the most updates of one address of global memory. Local: bytes of local memory of a thread; "
-    "with 0, nothing is spilled. The last column is an **estimate** by a roofline of data sheets' peak "
-    "rates, 2 µs a launch included: {py:func}`what it assumes <ptx_on_cpu.counters.estimate>`."
+_ESTIMATES = (
+    "The last column is an **estimate** by a roofline of data sheets' peak rates, 2 µs a launch included: "
+    "{py:func}`what it assumes <ptx_on_cpu.counters.estimate>`."
 )
 
 

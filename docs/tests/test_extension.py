@@ -89,9 +89,11 @@ def test_without_a_catalog_that_can_be_read_a_page_says_so(tmp_path):
 
 def test_counters_are_those_of_the_file_and_say_that_nothing_was_timed(tmp_path):
     counters = {"command": "nox -s counters", "compilers": {"numba-cuda": "0.30"}, "rows": [COUNTED]}
+    counters["meaning"] = "warps: the part of lanes that are active"
     text = counted("op1", counters)
     assert "| `4k` | `warp` | 2 | 1.25 | 88% | 50% | 3 | 7 | 40 | 0 | 75% | 2.5, 2.25 µs |" in text
     assert "Nothing was timed" in text and "**estimate**" in text and "numba-cuda 0.30" in text
+    assert counters["meaning"] in text
     assert counted("op2", counters) == "No counters of this operator have been recorded."
 
 
