@@ -7,7 +7,7 @@ from typing import Final
 from event_ops_harness.report import rows
 from event_ops_harness.report.drawing import NARROW, curves, dots, legend
 from event_ops_harness.report.figures import count, duration, number, percent, positive, ratio, short
-from event_ops_harness.report.rows import Group, Point, Timing
+from event_ops_harness.report.rows import Group, Timing
 
 AMOUNT: Final = "bytes_per_synapse"
 _LEAST: Final = 3  # sizes that make a curve
@@ -26,7 +26,7 @@ class Chart:
 
 def overview(groups: Sequence[Group]) -> list[Chart]:
     """Draw a line per operator: the fastest rival's ratio, and the share of the memory's bandwidth."""
-    fastest, shares = (rows.points(groups, of) for of in (rows.fastest_rival, rows.share))
+    fastest, shares = (rows.figures(groups, of) for of in (rows.fastest_rival, rows.share))
     charts: list[Chart] = []
     if fastest:
         remark = "Its time over ours, of all cases: the mark is their median. Right of the line it is slower."
@@ -44,11 +44,11 @@ def overview(groups: Sequence[Group]) -> list[Chart]:
 def _line_each(
     title: str,
     remark: str,
-    found: Mapping[str, Sequence[Point]],
+    found: Mapping[str, Sequence[float]],
     ends: tuple[str, str],
     written: Callable[[float], str],
 ) -> Chart:
-    marks = {name: {title: [point.value for point in points]} for name, points in found.items()}
+    marks = {name: {title: figures} for name, figures in found.items()}
     label = f"{title}, by operator, logarithmic"
     return Chart(title, remark, dots(marks, [title], label, ends, NARROW, written))
 

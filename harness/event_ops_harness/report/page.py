@@ -102,4 +102,4 @@ def _cuba(groups: Sequence[Group]) -> tuple[str, str, str]:
 
 
 def _ratios(groups: Sequence[Group]) -> list[float]:
-    return [p.value for points in rows.points(groups, rows.fastest_rival).values() for p in points]
+    return [x for figures in rows.figures(groups, rows.fastest_rival).values() for x in figures]

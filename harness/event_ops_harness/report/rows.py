@@ -73,14 +73,6 @@ class Group:
         return between(self.ratio(rival), *(1 / end for end in ends))
 
 
-@dataclass(frozen=True)
-class Point:
-    """Hold a figure of one case, and the words that describe it."""
-
-    value: float
-    text: str
-
-
 def groups(content: Mapping[str, Any]) -> list[Group]:
     """Return the groups of a file, in the order in which they come."""
     measured = content.get("benchmarks", ())
@@ -106,26 +98,21 @@ def by_operator(groups: Iterable[Group]) -> dict[str, list[Group]]:
     return by_name
 
 
-def points(groups: Iterable[Group], of: Callable[[Group], Point | None]) -> dict[str, list[Point]]:
-    """Return for each operator the points `of` its groups, `fastest_rival` or `share`."""
+def figures(groups: Iterable[Group], of: Callable[[Group], float | None]) -> dict[str, list[float]]:
+    """Return for each operator the figures `of` its groups, `fastest_rival` or `share`, all above 0."""
     named = by_operator(groups).items()
-    by_name = {name: [point for group in members if (point := of(group))] for name, members in named}
-    return {name: its_points for name, its_points in by_name.items() if its_points}
+    by_name = {name: [figure for group in members if (figure := of(group))] for name, members in named}
+    return {name: its_figures for name, its_figures in by_name.items() if its_figures}
 
 
-def fastest_rival(group: Group) -> Point | None:
+def fastest_rival(group: Group) -> float | None:
     """Return how many times as long as ours the fastest rival takes."""
-    rival = group.fastest_rival
-    if rival is None:
-        return None
-    words = f"{group.case}: {rival.name} takes {group.written_ratio(rival)} as long as {group.baseline.name}"
-    return Point(group.ratio(rival), words)
+    return None if group.fastest_rival is None else group.ratio(group.fastest_rival)
 
 
-def share(group: Group) -> Point | None:
+def share(group: Group) -> float | None:
     """Return the share of the memory's bandwidth that ours reaches."""
-    value = positive(group.baseline.more, "share")
-    return None if value is None else Point(value, f"{group.case}: {value:.0%}")
+    return positive(group.baseline.more, "share")
 
 
 def _of_entries(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Timing]]:

@@ -47,12 +47,12 @@ def section(name: str, files: Files, ids: Ids) -> dict[str, Any]:
 
 def _panels(name: str, groups: Sequence[Group], ids: Ids) -> list[dict[str, Any]]:
     """Make a panel of the cases of each operator, folded until it is asked for."""
-    fastest = rows.points(groups, rows.fastest_rival)
+    fastest = rows.figures(groups, rows.fastest_rival)
     panels: list[dict[str, Any]] = []
     for operator, members in rows.by_operator(groups).items():
         remark = f"{len(members)} {'case' if len(members) == 1 else 'cases'}"
-        if points := fastest.get(operator):
-            remark += f"; fastest rival: {span([point.value for point in points])}×"
+        if ratios := fastest.get(operator):
+            remark += f"; fastest rival: {span(ratios)}×"
         panels.append(
             {
                 "id": ids.new(name, operator),
