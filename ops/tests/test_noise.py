@@ -1,6 +1,7 @@
 """Random numbers that operators add and models draw: their distribution, and what they depend on."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -74,12 +75,16 @@ def test_bits_are_the_same_on_every_backend_and_in_both_dtypes(operator, backend
 
 @OPERATORS
 def test_neurons_steps_seeds_streams_and_operators_are_independent(operator):
-    n, whole = 1 << 16, draw(operator, 1 << 16)
-    others = [draw(operator, n, seed=8), draw(operator, n, step=1), draw(operator, n, step=-1)]
-    others += [draw(operator, n, stream=stream) for stream in (1, 2, 3)]
-    others += [draw(operator, n, first=x) for x in (1, 63, 64, 128)]
-    others += [draw(next(x for x in DISTRIBUTIONS if x is not operator), n)]
-    others += [np.asarray(poisson_input(np.float32(1), 7, 0, mean=np.full(n, 2.0)))]
+    """By the reference, whose bits all backends have: a kernel is compiled for each stream."""
+    n = 1 << 16
+    drawn = partial(draw, operator, n, backend="reference")
+    whole = drawn()
+    others = [drawn(seed=8), drawn(step=1), drawn(step=-1)]
+    others += [drawn(stream=stream) for stream in (1, 2, 3)]
+    others += [drawn(first=x) for x in (1, 63, 64, 128)]
+    others += [draw(next(x for x in DISTRIBUTIONS if x is not operator), n, backend="reference")]
+    counts = poisson_input(np.float32(1), 7, 0, mean=np.full(n, 2.0), backend="reference")
+    others += [np.asarray(counts)]
     for other in others:
         for power in (1, 2):  # and their squares
             pair = abs(whole - whole.mean()) ** power, abs(other - other.mean()) ** power
@@ -124,17 +129,21 @@ def test_scan_and_vmap_are_single_calls(operator):
 
 
 def test_derivatives_are_the_numbers():
-    z = draw(normal_input, 70)
-    mean, std = jnp.ones(70), jnp.full(70, 2.0)
-    f = lambda mean, std: normal_input(mean, std, 7, 0)  # noqa: E731
-    _, pull = jax.vjp(f, mean, std)
-    np.testing.assert_array_equal(pull(jnp.ones(70))[0], np.ones(70))
-    np.testing.assert_array_equal(pull(jnp.ones(70))[1], z)
-    np.testing.assert_array_equal(jax.jvp(f, (mean, std), (jnp.zeros(70), jnp.ones(70)))[1], z)
-    np.testing.assert_allclose(jax.grad(lambda s: normal_input(mean, s, 7, 0).sum())(2.0), z.sum(), rtol=1e-5)
-    u = draw(uniform_input, 70)
-    pulled = jax.vjp(lambda low, high: uniform_input(low, high, 7, 0), mean, std)[1](jnp.ones(70))
-    np.testing.assert_allclose(pulled, [1 - u, u], rtol=1e-6)
+    z, u = draw(normal_input, 70), draw(uniform_input, 70)
+    ones, zeros = np.ones(70, "f"), np.zeros(70, "f")
+
+    @jax.jit
+    def derivatives(*pair):
+        normal, uniform = (partial(operator, seed=7, step=0) for operator in (normal_input, uniform_input))
+        of_one = jax.grad(lambda std: normal(pair[0], std).sum())(2.0)
+        pulled = [jax.vjp(f, *pair)[1](ones) for f in (normal, uniform)]
+        return pulled, jax.jvp(normal, pair, (zeros, ones))[1], of_one
+
+    (of_normal, of_uniform), tangent, of_one = derivatives(ones, 2 * ones)
+    np.testing.assert_array_equal(of_normal, [ones, z])
+    np.testing.assert_allclose(of_uniform, [1 - u, u], rtol=1e-6)
+    np.testing.assert_array_equal(tangent, z)
+    np.testing.assert_allclose(of_one, z.sum(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("std", [-1.0, np.float32([1, -2, 1]), jnp.full(3, -1.0)])
@@ -269,12 +278,7 @@ def test_bits_are_the_same_on_a_gpu(request, backend):
     request.getfixturevalue("on_gpu" if backend == "numba_cuda" else "warp_on_gpu")
     z = normal_input(jnp.zeros(300), 1.0, 7, 3, first=5, stream=1, backend=backend)
     np.testing.assert_array_equal(z, normal_oracle(np.zeros(300), np.ones(300), 7, 3, first=5, stream=1))
-    states = jnp.linspace(0, 1.2, 300), jnp.zeros(300)
-    V_m, *_ = WALK(states[0], seed=7, step=3, first=5, backend=backend)
-    np.testing.assert_allclose(
-        V_m, states[0] + normal_oracle(np.zeros(300), np.ones(300), 7, 3, first=5), rtol=1e-6
-    )
-    found = NOISY(*states, I_syn=1.0, dt=0.1, seed=7, step=3, backend=backend)
-    expected = NOISY(*states, I_syn=1.0, dt=0.1, seed=7, step=3, backend="reference")
+    states, how = (jnp.linspace(0, 1.2, 300), jnp.zeros(300)), {"seed": 7, "step": 3, "first": 5}
+    found, expected = (NOISY(*states, I_syn=1.0, dt=0.1, **how, backend=x) for x in (backend, "reference"))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
