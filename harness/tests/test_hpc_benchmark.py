@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
-from nest_programs import printed
+from nest_programs import ask_nest
 
 import event_ops
 from event_ops.network import Network, Record
@@ -142,7 +142,7 @@ def test_spikes_are_those_of_nest(tmp_path):
     rise = state.neurons["rise"] - np.float32(jump) * outside[0]
     _, recording = declaration.run(state._replace(neurons=state.neurons | {"rise": rise}), steps - 1)
     request = {"model": vars(model) | {"weight": model.weight}, "steps": steps}
-    wanted = printed("plastic_spikes_in_nest.py", request | {"inputs": str(tmp_path / "inputs.npz")})
+    wanted = ask_nest("plastic", request | {"inputs": str(tmp_path / "inputs.npz")})
     found = np.stack(recording.spikes, axis=1)
     assert len(found) > 1000
     later = [spike for spike in wanted["spikes"] if spike[0] > 0]

@@ -1,14 +1,8 @@
 """The microcircuit's step: spikes computed by hand, by NumPy, by NEST; recording; checkpoints."""
 
-import json
 import math
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +10,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the connectivity is drawn by compiled code")
 
+from nest_programs import ask_nest
 from unpacked_synapses import Unpacked
 
 from event_ops import CSR, csr_event_deliver
@@ -168,10 +163,6 @@ def test_a_network_agrees_with_plain_numpy(backend):
 
 
 def spikes_in_nest(model: Microcircuit, connectivity: Synapses, V_m: np.ndarray, steps: int) -> list:
-    """What `spikes_in_nest.py` prints; skips where no Python with NEST is known."""
-    python = os.environ.get("CUBA_RIVALS_PYTHON", sys.executable if find_spec("nest") else None)
-    if python is None:
-        pytest.skip("nest-simulator is not installed, and CUBA_RIVALS_PYTHON names no Python that has it")
     fields = ("C_m", "tau_m", "E_L", "V_th", "V_reset", "t_ref")
     unpacked = Unpacked(connectivity, model.neurons)
     tau = {"tau_syn_ex": model.tau_syn, "tau_syn_in": model.tau_syn}
@@ -186,9 +177,7 @@ def spikes_in_nest(model: Microcircuit, connectivity: Synapses, V_m: np.ndarray,
         "delays": unpacked.delays.tolist(),
         "steps": steps,
     }
-    command = [python, str(Path(__file__).with_name("spikes_in_nest.py"))]
-    ended = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, check=True)
-    return sorted(map(tuple, json.loads(ended.stdout.splitlines()[-1])["spikes"]))
+    return sorted(map(tuple, ask_nest("network", request)["spikes"]))
 
 
 def test_small_networks_agree_with_nest():

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from nest_programs import printed
+from nest_programs import ask_nest
 
 from event_ops import (
     CSR,
@@ -30,7 +30,7 @@ ARRIVALS = [(7 * i + 3, 25.0 if i % 5 else -60.0) for i in range(400)]
 def in_nest(model: str, parameters: dict[str, Any], dt: float, arrivals: list[tuple[int, float]]) -> Any:
     """Return the potentials and the spikes of one neuron in NEST."""
     request = {"model": model, "parameters": parameters, "dt": dt, "steps": STEPS, "arrivals": arrivals}
-    found = printed("neuron_in_nest.py", request)
+    found = ask_nest("neuron", request)
     return np.array(found["V_m"]), np.array(found["spikes"])
 
 
@@ -174,7 +174,7 @@ def test_gap_currents_are_those_of_gap_junction() -> None:
     parameters = {name: COBAHH[name] for name in names} | {"V_m": -60.0} | gates
     request = {"model": "hh_cond_beta_gap_traub", "parameters": parameters, "I_e": CURRENTS.tolist()}
     request |= {"junctions": JUNCTIONS, "steps": 1000, "dt": COBAHH["dt"]}
-    found = printed("gap_in_nest.py", request)
+    found = ask_nest("gap", request)
     wanted, spikes = np.array(found["V_m"]).T, np.array(found["spikes"])
     with jax.enable_x64(True):
         V, own = coupled(COBAHH, 1000, start)
