@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops import eventprop
+from event_ops.surrogate import fast_sigmoid
 from event_ops_harness.bench.workers.memory import finished
 from event_ops_harness.bench.workers.resident import first_and_median
 from event_ops_harness.networks.trained.data import words
-from event_ops_harness.networks.trained.network import JAX_SCAN, LOSSES
+from event_ops_harness.networks.trained.network import JAX_SCAN, LOSSES, entropy, spike_of
 from event_ops_harness.networks.trained.parameters import first_weights
 
 EXACT, SURROGATE = "exact", "surrogate"  # the kinds of gradients
@@ -40,11 +41,6 @@ def inputs(batch: int) -> tuple[jax.Array, jax.Array]:
     return jnp.asarray(spikes, jnp.float32), jnp.asarray(rng.integers(0, CLASSES, batch))
 
 
-def entropy(V: jax.Array, classes: jax.Array) -> jax.Array:
-    """Return the cross entropy of potentials (batch, steps, classes), averaged over steps."""
-    return -jnp.take_along_axis(jax.nn.log_softmax(V.mean(1)), classes[:, None], axis=1).mean()
-
-
 def exact(neurons: int, batch: int) -> Loss:
     """Return the loss with spikes at exact times."""
     spikes, classes = inputs(batch)
@@ -67,20 +63,12 @@ def exact(neurons: int, batch: int) -> Loss:
 
     def loss(weights: Any) -> tuple[jax.Array, jax.Array]:
         V, counts = jax.vmap(functools.partial(one, weights))(jnp.asarray(times), jnp.asarray(ids))
-        return entropy(V, classes), counts.mean() / (neurons * STEPS)
+        return entropy(V.mean(axis=1), classes), counts.mean() / (neurons * STEPS)
 
     return loss
 
 
-@jax.custom_jvp
-def spike(x: jax.Array) -> jax.Array:
-    """Return 1 where x > 0; backwards it is a steep slope."""
-    return (x > 0).astype(x.dtype)
-
-
-@spike.defjvp
-def _surrogate(primals: Any, tangents: Any) -> Any:
-    return spike(primals[0]), tangents[0] / (1 + 10 * jnp.abs(primals[0])) ** 2
+spike: Final = spike_of(fast_sigmoid())
 
 
 def scan(neurons: int, batch: int) -> Loss:
@@ -101,7 +89,7 @@ def scan(neurons: int, batch: int) -> Loss:
 
         quiet, silent = jnp.zeros((batch, neurons)), jnp.zeros((batch, CLASSES))
         _, (V, rate) = jax.lax.scan(step, (quiet, quiet, quiet, silent, silent), spikes)
-        return entropy(V.swapaxes(0, 1), classes), rate.mean()
+        return entropy(V.mean(axis=0), classes), rate.mean()
 
     return loss
 

@@ -56,14 +56,14 @@ def loss(weights: Weights, spikes: jax.Array, labels: jax.Array) -> jax.Array:
     return entropy(jax.vmap(scores, (None, 0))(weights, spikes), labels)
 
 
-@jax.custom_jvp
-def _spike(over: jax.Array) -> jax.Array:
-    return (over > 0).astype(over.dtype)
+def spike_of(surrogate: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
+    """Return the function that is 1 above 0, with this derivative, as one writes it in JAX."""
+    spike = jax.custom_jvp(lambda x: (x > 0).astype(x.dtype))
+    spike.defjvp(lambda x, dx: (spike(*x), surrogate(*x) * dx[0]))
+    return spike
 
 
-@_spike.defjvp
-def _spike_tangent(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
-    return _spike(primals[0]), SURROGATE(primals[0]) * tangents[0]
+_spike: Final = spike_of(SURROGATE)
 
 
 def _plain(V: jax.Array, jump: jax.Array) -> tuple[jax.Array, jax.Array]:
