@@ -39,10 +39,13 @@ _ALONE: Final = """\
 for turn in range(turns):
     share = 0
     {turn}"""
+# Numba types the loop twice, and in the second form 0-d arrays are their values, and the number of a turn is
+# unsigned: with values and a signed number in both, the work is compiled once.
 _ON_THREADS: Final = """\
 phases = new_phases(shares)
+{values}
 for worker in prange(shares):
-    run_shares(worker, ARRAYS)"""
+    run_shares(np.int64(worker), ARRAYS)"""
 _TAKEN: Final = """\
 {begin}
 ticket, patience = take(phases, shares, shares * turns, worker, 0)
@@ -99,7 +102,8 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         ranges = [f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places]
         work = filled(_TAKEN, begin=views, ranges=ranges, turn=turn)
         outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, *_ROOMS, **outside))
-        turns = _ON_THREADS.replace("ARRAYS", ", ".join(taken)).splitlines()
+        values = [f"{x} = hoist({x})" for x in names if x not in _NUMBERS]
+        turns = filled(_ON_THREADS.replace("ARRAYS", ", ".join(taken)), values=values)
     body = filled(
         _RUN.replace("SHARES", shares),
         begin=[
