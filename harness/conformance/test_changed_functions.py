@@ -74,13 +74,7 @@ def rule_of(times):
     return of_rule
 
 
-WAYS = (
-    read_from_a_global,
-    read_by_a_helper,
-    read_from_a_default,
-    read_from_a_dictionary,
-    read_from_a_table,
-)
+WAYS = (read_from_a_global, read_by_a_helper, read_from_a_default, read_from_a_dictionary, read_from_a_table)
 
 
 def stepped(times):

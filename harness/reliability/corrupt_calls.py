@@ -170,11 +170,7 @@ def segment_sum(d: Draw) -> Made:
     ids = d.ids(d.shape[0], d.sizes.nse, dtype=dtype)
     ascending = d.one_of(False, True)
     d.defined &= not ascending or bool((ids[1:] >= ids[:-1]).all())
-    static = {
-        "num_segments": d.shape[0],
-        "indices_are_sorted": ascending,
-        "mode": d.one_of("drop", "clip"),
-    }
+    static = {"num_segments": d.shape[0], "indices_are_sorted": ascending, "mode": d.one_of("drop", "clip")}
     return {"data": d.floats(d.sizes.nse, *row), "segment_ids": ids}, static
 
 

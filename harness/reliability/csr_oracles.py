@@ -100,9 +100,7 @@ OPERATORS: Final = (
         lambda k, row, col: np.append(0, np.cumsum(np.bincount(col, minlength=COLUMNS))),
     ),
     Operator(
-        "csr_sddmm",
-        lambda i, p, backend: eo.csr_sddmm(i, p, C, B, shape=SHAPE, backend=backend),
-        _sampled,
+        "csr_sddmm", lambda i, p, backend: eo.csr_sddmm(i, p, C, B, shape=SHAPE, backend=backend), _sampled
     ),
     Operator(
         "csr_gap_current",  # of one row more, which is empty, so that there are as many as columns

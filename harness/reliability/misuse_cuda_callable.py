@@ -15,12 +15,7 @@ from misuse_cuda import OUT, ROWS, X, gpu
 from numba import cuda
 
 from ffi_bridge import numba_cuda_callable
-from ffi_bridge.errors import (
-    KernelDefinitionError,
-    KernelTypeError,
-    MissingRuleError,
-    PythonFallbackWarning,
-)
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError, PythonFallbackWarning
 
 
 def copies(x, out, stream):

@@ -100,13 +100,7 @@ def _memory_that_was_read_only() -> None:
     np.testing.assert_array_equal(numba_kernel(copy, OUT)(x), [0, 1, 2])
 
 
-SERVED = (
-    _other_layouts,
-    _lists_and_numbers,
-    _by_name,
-    _nothing_to_do,
-    _memory_that_was_read_only,
-)
+SERVED = (_other_layouts, _lists_and_numbers, _by_name, _nothing_to_do, _memory_that_was_read_only)
 
 CASES = (
     *(

@@ -74,8 +74,7 @@ def problems(chapter: str, names: Sequence[str], limit: float) -> dict[str, str]
 
 
 @pytest.mark.parametrize(
-    "chapter",
-    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CHAPTERS],
+    "chapter", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in CHAPTERS]
 )
 def test_misuse_ends_in_an_exception_or_a_documented_result(chapter, record_property):
     names = [case.name for case in catalogue(chapter) if not case.slow]

@@ -35,8 +35,7 @@ def difference(x, y):
 
 
 @numba.guvectorize(
-    ["void(float32[:], float32[:], float32[:])", "void(float64[:], float64[:], float64[:])"],
-    "(n),(n)->()",
+    ["void(float32[:], float32[:], float32[:])", "void(float64[:], float64[:], float64[:])"], "(n),(n)->()"
 )
 def inner_product(x, y, out):
     out[0] = 0

@@ -212,10 +212,6 @@ def write_all(folder: Path) -> Path:
         ),
         cold=benchmark(ours("import", "event_ops, after jax", 6e4), entry("import", "jax", 6e5)),
         gpu={"command": "ci/gpu.sh", "device": "A GPU", "machine": MACHINE | {"jax": "0.11"}, "steps": steps},
-        gpu_counters={
-            "command": "nox -s counters",
-            "rows": [COUNTED],
-            "estimates": "by a roofline",
-        },
+        gpu_counters={"command": "nox -s counters", "rows": [COUNTED], "estimates": "by a roofline"},
         novel=benchmark(entry(None, "test_anything", 42.0, answer=4242)),
     )

@@ -50,10 +50,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "A network whose excitation learns",
         "NEST's benchmark of Morrison et al. (2007) with STDP, per step of 0.1 ms, beside NEST.",
     ),
-    "microcircuit": (
-        "The cortical microcircuit",
-        "The model of Potjans and Diesmann (2014), beside NEST.",
-    ),
+    "microcircuit": ("The cortical microcircuit", "The model of Potjans and Diesmann (2014), beside NEST."),
     "microcircuit_statistics": (
         "The microcircuit's statistics",
         "Kolmogorov-Smirnov distances between the distributions of our spike trains and of NEST's.",

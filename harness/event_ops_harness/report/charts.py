@@ -84,11 +84,7 @@ def amounts(groups: Iterable[Group]) -> list[Chart]:
 
 
 def _mark_each(
-    title: str,
-    remark: str,
-    group: Group,
-    drawn: Iterable[tuple[Timing, float, str]],
-    ends: tuple[str, str],
+    title: str, remark: str, group: Group, drawn: Iterable[tuple[Timing, float, str]], ends: tuple[str, str]
 ) -> Chart:
     """Draw a line for each (member, ratio to ours, the figure itself as text)."""
     marks = {

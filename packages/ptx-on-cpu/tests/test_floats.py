@@ -5,17 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from exact_floats import (
-    MODES,
-    RANGES,
-    STORED,
-    assert_same,
-    bits,
-    every,
-    operands,
-    result,
-    run,
-)
+from exact_floats import MODES, RANGES, STORED, assert_same, bits, every, operands, result, run
 
 from ptx_on_cpu.translate import floats
 
