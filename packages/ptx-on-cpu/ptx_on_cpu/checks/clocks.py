@@ -74,7 +74,7 @@ def table(head: Any, place: int, start: int, count: int) -> Any:
 
 
 @inner
-def number(head: Any, place: int, i: int) -> int:
+def number(head: Any, place: int, i: int) -> Any:
     """Return the number at `i` of a table: int64, as a function is compiled for each kind of integers."""
     return np.int64(table(head, place, i, 1)[0])
 
@@ -251,7 +251,7 @@ def acquire(head: Any, rank: int, row: int, wide: bool) -> None:
 
 
 @inner
-def released_part(head: Any, rank: int, clock: int) -> int:
+def released_part(head: Any, rank: int, clock: int) -> Any:
     """Return the knowledge that a thread has of its running block, of its past up to `clock`.
 
     The thread holds it until it learns more: what it releases in many places is one part.

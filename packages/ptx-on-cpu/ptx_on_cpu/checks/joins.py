@@ -106,7 +106,7 @@ def joined(state: int, ranks: Any, barrier: int) -> None:
 
 
 @inner
-def give_up(head: Any, row: int) -> int:
+def give_up(head: Any, row: int) -> Any:
     """Give up a row and return row 0, which knows nothing."""
     drop(head, np.int64(row))
     return np.int64(0)

@@ -17,7 +17,7 @@ R_ADD, R_MIN, R_MAX, R_AND, R_OR = (
     MEETINGS.index(f"redux.{how}") for how in ("add", "min", "max", "and", "or")
 )
 BAR_AND, BAR_OR = MEETINGS.index("bar.and"), MEETINGS.index("bar.or")
-NO_BARRIER: Final = np.int64(-1)  # threads of a warp have met
+NO_BARRIER: Final[Any] = np.int64(-1)  # threads of a warp have met
 
 
 @inner
