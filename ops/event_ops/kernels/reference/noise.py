@@ -67,18 +67,20 @@ def words_of(
     size: int, seed: jax.Array, step: jax.Array, first: jax.Array, distribution: str, stream: int = 0
 ) -> jax.Array:
     """(size,), uint32: the words of the neurons from `first` on."""
-    blocks = jnp.arange(-(-size // SHARE) + 1, dtype="uint32") + first // SHARE
-    counters = blocks[:, None] * np.uint32(BLOCK) + jnp.arange(BLOCK, dtype="uint32")[None]
+    # Each neuron makes both words and takes its own: XLA's loops over steps do not vectorise joined halves.
+    neurons = jnp.arange(size, dtype="uint32") + first.astype("uint32")
+    counters = neurons // SHARE * BLOCK + neurons % BLOCK + np.uint32(stream << STREAM_BIT)
     key = jnp.asarray(seed) ^ np.uint32(DOMAINS[distribution])
-    words = philox2x32(counters + np.uint32(stream << STREAM_BIT), jnp.asarray(step), key)
-    return jax.lax.dynamic_slice_in_dim(jnp.stack(words, axis=1).reshape(-1), first % SHARE, size)
+    of_first, of_second = philox2x32(counters, jnp.asarray(step), key)
+    return jnp.where(neurons % SHARE < BLOCK, of_first, of_second)
 
 
 def normals(words: jax.Array, table: jax.Array) -> jax.Array:
     """(n,), float32: the normal number of each word."""
     tails = (words & np.uint32(0x7FFFFFFF) | np.uint32(1)).astype(np.int32).astype(np.float32)
     bits = jax.lax.bitcast_convert_type(tails, np.int32)
-    entries = table[(bits >> EXPONENT_SHIFT) - FIRST_ENTRY]
+    # Behind a barrier, as XLA does not vectorise a loop on the CPU that has a lookup in it.
+    entries = jax.lax.optimization_barrier(table[(bits >> EXPONENT_SHIFT) - FIRST_ENTRY])
     places = bits >> PLACE_SHIFT & PLACE_MASK
     magnitudes = (entries & ~PLACE_MASK) - (entries & PLACE_MASK) * places
     numbers = magnitudes.astype(np.float32) * np.float32(NORMAL_SCALE)
