@@ -15,122 +15,128 @@ import numpy as np
 
 from event_ops.kernels.numba_cpu.access import row_span
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.kernels.numba_cpu.packed_events import FLAGS as WORD
-from event_ops.kernels.numba_cpu.packed_events import trailing_zeros
 from event_ops.kernels.numba_cpu.prefetch import prefetch_row
-from event_ops.kernels.numba_cpu.ranges import ALL, EVERY_BIT, WIDTH, inside, reaching
+from event_ops.kernels.numba_cpu.ranges import ALL, EVERY_BIT, WIDTH, inside, list_reaching
 from event_ops.network.learning_loops import raise_traces
 from event_ops.network.loops import add_entries, make_deliver
-from event_ops.network.waiting_spikes import BEFORE, KEPT, NEXT, STEP, oldest, past_traces
+from event_ops.network.waiting_spikes import (
+    KEPT,
+    KEPT_AT,
+    LAST,
+    NEXT,
+    OFFSET,
+    SEVERAL,
+    STEP,
+    WHEN,
+    oldest,
+    past_traces,
+)
 
 ROOM: Final = np.uintp(256)  # synapses that are changed side by side
-WORDS: Final = np.uintp(64)  # of 64 synapses, which are marked before they are changed
+_LISTED: Final = ROOM // np.uintp(2)  # with one spike, and with several
+_VECTOR: Final = np.uintp(16)  # values that a processor changes at once, at most
+_AT_ONCE: Final = np.uintp(1 << 20)  # entries of a row whose places fit into a list
 
 
 @njit(_nrt=False)
-def mark(
-    newest: Any, indices: Any, begin: Any, end: Any, seen: Any, low: Any, columns: Any, words: Any
-) -> None:
-    """Set bit p - begin of words[0] for each entry p whose neuron has a spike behind the first `seen` of all.
+def list_entries(
+    newest: Any, indices: Any, begin: Any, end: Any, least: Any, low: Any, columns: Any, lists: Any
+) -> Any:
+    """List the entries from `begin` on whose neuron has spikes in steps >= least, until a list is full.
 
-    And of words[1] if it has several.
+    Return the end of what was looked at, and how many entries have one such spike, and several: see
+    `list_reaching`.
     """
-    for word in range((end - begin + WORD - np.uintp(1)) // WORD):
-        some, several, first = np.uint64(0), np.uint64(0), begin + word * WORD
-        k, until = first, min(first + WORD, end)
-        while k < until:
-            stop = min(k + np.uintp(WIDTH), until)
-            within = inside(indices, k, EVERY_BIT, low, columns) if stop - k == WIDTH else np.uint8(1)
-            if within == ALL:
-                both, shift = reaching(newest, indices, k, seen), np.uint64(k - first)
-                some |= np.uint64(both & np.uint16(ALL)) << shift
-                several |= np.uint64(both >> np.uint16(WIDTH)) << shift
-            elif within:
-                for p in range(k, stop):
-                    one, two = marks_of(newest, indices, p, seen, low, columns)
-                    some, several = some | one << np.uint64(p - first), several | two << np.uint64(p - first)
-            k = stop
-        words[0, word], words[1, word] = some, several
+    k, once, several, full = begin, np.uintp(0), np.uintp(0), _LISTED - np.uintp(WIDTH)
+    end = min(end, begin + _AT_ONCE)
+    while k < end and once <= full and several <= full:
+        stop = min(k + np.uintp(WIDTH), end)
+        within = inside(indices, k, EVERY_BIT, low, columns) if stop - k == WIDTH else np.uint8(1)
+        if within == ALL:
+            once, several = list_reaching(newest, indices, k, least, begin, lists, once, several)
+        elif within:
+            for p in range(k, stop):
+                j = np.uintp(indices[p])
+                if j - low < columns and newest[j, 0] >= least:
+                    if newest[j, 1] >= least:
+                        lists[SEVERAL, several] = p - begin
+                        several += np.uintp(1)
+                    else:
+                        lists[OFFSET, once], lists[WHEN, once] = p - begin, newest[j, 0]
+                        once += np.uintp(1)
+        k = stop
+    return k, once, several
 
 
-@njit(_nrt=False)
-def marks_of(newest: Any, indices: Any, p: Any, seen: Any, low: Any, columns: Any) -> Any:
-    """Return the two bits of entry p."""
-    j = np.uintp(indices[p])
-    if j - low < columns:
-        return np.uint64(newest[j, 0] >= seen), np.uint64(newest[j, 1] >= seen)
-    return np.uint64(0), np.uint64(0)
+def make_update_row(load: Any, change: Any, store: Any, post_first: bool, takes_values: bool) -> Any:
+    """Return the function that applies the spikes that wait to the synapses of a row in a share.
 
-
-def make_update_row(load: Any, change: Any, store: Any) -> Any:
-    """Return the function that applies the spikes that wait to the synapses of a row in a share."""
+    takes_values: whether the rule reads a postsynaptic trace.
+    """
+    lag = int(post_first)
 
     @njit(_nrt=False)
-    def apply(work: Any, i: Any, begin_step: Any, places: Any, kept: Any, count: Any) -> None:
+    def apply(work: Any, i: Any, begin: Any, begin_step: Any, count: Any) -> None:
         (weights, indices, _), variables, _, waiting, share = work
-        steps, values, past = waiting.spikes[share, STEP], waiting.values[share], waiting.past[share]
+        lists, values, past = waiting.lists[share], waiting.values[share], waiting.past[share]
         block, synapses = waiting.block[share], (weights,)
-        for q in range(count):
-            place, k = kept[q], places[q]
-            back = np.uintp(steps[place] - begin_step)
+        # Whole vectors: the last synapse is changed again where there is no other, and stored once.
+        whole = (count + _VECTOR - np.uintp(1)) // _VECTOR * _VECTOR
+        for q in range(count, whole):
+            for row in (OFFSET, WHEN, KEPT_AT):
+                lists[row, q] = lists[row, count - np.uintp(1)]
+        for q in range(whole):
+            k, back = begin + np.uintp(lists[OFFSET, q]), np.uintp(lists[WHEN, q] - begin_step)
+            place = np.uintp(lists[KEPT_AT, q])
             load(q, k, i, np.uintp(indices[k]), place, back, past, values, synapses, variables, block)
-        for q in range(count):
+        for q in range(whole):
             change(q, i, variables, block)
         for q in range(count):
-            store(q, places[q], synapses, block)
+            store(q, begin + np.uintp(lists[OFFSET, q]), synapses, block)
 
     @njit(_nrt=False)
-    def update_marked(work: Any, i: Any, begin: Any, words: Any, seen: Any, begin_step: Any) -> None:
-        """Change the synapses that are marked in words[0], and in words[1] if by several spikes."""
+    def update_listed(
+        work: Any, i: Any, begin: Any, least: Any, begin_step: Any, once: Any, several: Any
+    ) -> None:
+        """Change the listed synapses, of which `several` have more than one spike."""
         indices, waiting, share = work[0][1], work[3], work[4]
-        before, following = waiting.spikes[share, BEFORE], waiting.spikes[share, NEXT]
-        newest, (once, kept) = waiting.newest, (waiting.places[share, 0], waiting.places[share, 1])
-        again, nexts, lasts = waiting.places[share, 2], waiting.places[share, 3], waiting.places[share, 4]
-        count, more = np.uintp(0), np.uintp(0)
-        for word in range(np.uintp(words.shape[1])):
-            several = words[1, word]
-            bits, first = words[0, word] & ~several, begin + np.uintp(word) * WORD
-            while bits:
-                k = first + trailing_zeros(bits)
-                bits &= bits - np.uint64(1)
-                once[count], kept[count] = k, np.uintp(newest[np.uintp(indices[k]), 0])
-                count += np.uintp(1)
-            while several:
-                k = first + trailing_zeros(several)
-                several &= several - np.uint64(1)
-                last = newest[np.uintp(indices[k]), 0]
-                again[more], nexts[more] = k, np.uintp(oldest(before, last, seen))
-                lasts[more] = np.uintp(last)
-                more += np.uintp(1)
-            if count + more + WORD > ROOM or word + 1 == words.shape[1]:
-                apply(work, i, begin_step, once, kept, count)
-                count = np.uintp(0)
-                # Spikes of one neuron change a synapse in their order.
-                while more:
-                    apply(work, i, begin_step, again, nexts, more)
-                    left = np.uintp(0)
-                    for q in range(more):
-                        place = nexts[q]
-                        again[left], lasts[left] = again[q], lasts[q]
-                        nexts[left] = np.uintp(following[place])
-                        left += np.uintp(place != lasts[left])
-                    more = left
+        lists, spikes, newest = waiting.lists[share], waiting.spikes[share], waiting.last
+        if takes_values:
+            for q in range(once):
+                lists[KEPT_AT, q] = newest[np.uintp(indices[begin + np.uintp(lists[OFFSET, q])])]
+        count = once
+        for q in range(several):
+            last = newest[np.uintp(indices[begin + np.uintp(lists[SEVERAL, q])])]
+            place = oldest(spikes, last, least)
+            lists[OFFSET, count], lists[WHEN, count] = lists[SEVERAL, q], spikes[STEP, np.uintp(place)]
+            lists[KEPT_AT, count], lists[LAST, count] = place, last
+            count += np.uintp(1)
+        # Spikes of one neuron change a synapse in their order.
+        while count:
+            apply(work, i, begin, begin_step, count)
+            left = np.uintp(0)
+            for q in range(once, count):
+                place, last = lists[KEPT_AT, q], lists[LAST, q]
+                following = spikes[NEXT, np.uintp(place)]
+                if place != last:
+                    lists[OFFSET, left], lists[WHEN, left] = lists[OFFSET, q], spikes[STEP, np.uintp(following)]
+                    lists[KEPT_AT, left], lists[LAST, left] = following, last
+                    left += np.uintp(1)
+            once, count = np.uintp(0), left
 
     @njit(_nrt=False)
     def update_row(work: Any, i: Any, step: Any, low: Any, high: Any) -> None:
         (_, indices, indptr), _, decays, waiting, share = work
         past_traces(waiting, share, i, decays, step)
-        seen, begin_step, newest = waiting.seen[share, i], waiting.steps[share, i], waiting.newest
-        waiting.steps[share, i], waiting.seen[share, i] = step, waiting.counts[share, KEPT]
-        if seen == waiting.counts[share, KEPT]:
-            return
-        begin, end = row_span(indptr, i, np.uintp(indices.size))
+        begin_step = waiting.steps[share, i]
+        waiting.steps[share, i] = step
+        least, lists = begin_step + lag, waiting.lists[share]
+        k, end = row_span(indptr, i, np.uintp(indices.size))
         first, columns = np.uintp(low), np.uintp(high) - np.uintp(low)
-        for p in range(begin, end, WORDS * WORD):
-            until = min(p + WORDS * WORD, end)
-            words = waiting.words[share, :, : (until - p + WORD - np.uintp(1)) // WORD]
-            mark(newest, indices, p, until, seen, first, columns, words)
-            update_marked(work, i, p, words, seen, begin_step)
+        while k < end:
+            begin = k
+            k, once, several = list_entries(waiting.newest, indices, begin, end, least, first, columns, lists)
+            update_listed(work, i, begin, least, begin_step, once, several)
 
     return update_row
 
@@ -143,8 +149,7 @@ def make_update_all(update_row: Any) -> Any:
         waiting, share = work[3], work[4]
         for i in range(np.uintp(waiting.steps.shape[1])):
             update_row(work, i, step, low, high)
-        waiting.newest[low:high] = -1
-        waiting.seen[share, :] = 0
+        waiting.newest[low:high], waiting.last[low:high] = -1, -1
         waiting.counts[share, KEPT] = 0
 
     return update_all

@@ -6,8 +6,8 @@ from event_ops.codegen.emit import filled
 from event_ops.codegen.function import ALL
 from event_ops.codegen.primitives import NUMBA
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.network import deferred_loops
-from event_ops.network.deferred_loops import ROOM, WORDS
+from event_ops.network import deferred_loops, waiting_spikes
+from event_ops.network.deferred_loops import ROOM
 from event_ops.network.learning_plan import Learning
 from event_ops.plasticity.emit import OTHER, SPIKING, SYNAPSE, block_functions
 from event_ops.plasticity.numba_cpu import called_by
@@ -44,7 +44,9 @@ def functions(part: Learning, visit_pre: Any) -> dict[str, Any]:
     called = called_by(rule)
     inlined = njit(error_model="numpy", _nrt=False, forceinline=True)
     update_row = deferred_loops.make_update_row(
-        *map(inlined, block_functions(rule, sources, _TAKEN, NUMBA, AT_ONCE=ROOM, **called))
+        *map(inlined, block_functions(rule, sources, _TAKEN, NUMBA, AT_ONCE=ROOM, **called)),
+        post_first=part.post_first,
+        takes_values=any(name in part.traces[1] for name in part.taken[1]),
     )
     q = part.projection
     learn = deferred_loops.make_learn(update_row, visit_pre)
@@ -53,7 +55,7 @@ def functions(part: Learning, visit_pre: Any) -> dict[str, Any]:
 
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes for a projection."""
-    names = "steps", "seen", "newest", "spikes", "values", "counts", "past", "block", "places", "words"
+    names = "steps", "newest", "last", "spikes", "values", "counts", "past", "block", "lists"
     return [f"waiting_{name}{part.projection}" for name in names]
 
 
@@ -63,15 +65,14 @@ def begin(part: Learning) -> list[str]:
     room, x = f"2 * size{part.target}", f"weights{q}.dtype"
     made = (
         f"np.empty((shares, size{part.source}), np.int64)",
-        f"np.zeros((shares, size{part.source}), np.int64)",
         f"np.full((size{part.target}, 2), -1, np.int32)",
+        f"np.full(size{part.target}, -1, np.int32)",
         f"np.empty((shares, 3, {room}), np.int32)",
         f"np.empty((shares, {post}, {room}), {x})",
         "np.zeros((shares, 8), np.int64)",
         f"np.empty((shares, {pre}, turns), {x})",
         f"np.empty((shares, {inputs * int(ROOM)}), {x})",
-        f"np.empty((shares, 5, {int(ROOM)}), np.uintp)",
-        f"np.empty((shares, 2, {int(WORDS)}), np.uint64)",
+        f"np.empty((shares, 5, {int(ROOM)}), np.int32)",
     )
     return [f"{name} = {value}" for name, value in zip(arrays(part), made, strict=True)]
 

@@ -11,6 +11,7 @@ from event_ops.kernels.numba_cpu.jit import INLINED, njit
 _ENTRIES_A_CHANGE: Final = 8
 KEPT, FOUND, IS_ON = 0, 1, 2  # places in `counts`
 STEP, BEFORE, NEXT = 0, 1, 2  # rows of `spikes`
+OFFSET, WHEN, SEVERAL, KEPT_AT, LAST = range(5)  # rows of `lists`
 
 
 class Deferred(NamedTuple):
@@ -18,15 +19,14 @@ class Deferred(NamedTuple):
 
     traces: Any  # (shares, traces, senders), presynaptic, of the step up to which a row is up to date
     steps: Any  # int64 (shares, senders), this step
-    seen: Any  # int64 (shares, senders): how many kept spikes have been applied to a row
-    newest: Any  # int32 (receivers, 2): the last kept spike of a neuron, and the one before it, or -1
+    newest: Any  # int32 (receivers, 2): the steps of the last kept spikes of a neuron, or -1
+    last: Any  # int32 (receivers,): the last kept spike of a neuron, or -1
     spikes: Any  # int32 (shares, 3, room): the step of each, and the spikes of its neuron before it and next
     values: Any  # (shares, traces, room), postsynaptic
     counts: Any  # int64 (shares, a line of the cache): kept spikes, spikes of the run, whether they are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
-    places: Any  # uintp (shares, 5, ROOM), of synapses and kept spikes
-    words: Any  # uint64 (shares, 2, WORDS), bits of synapses to change, and of synapses with several spikes
+    lists: Any  # int32 (shares, 5, ROOM): of synapses to change, see `deferred_loops`
 
 
 @njit(**INLINED)
@@ -66,15 +66,15 @@ def keep_trace(waiting: Any, share: Any, k: Any, trace: Any, ids: Any) -> None:
 @njit(**INLINED)
 def keep_spikes(waiting: Any, share: Any, step: Any, ids: Any) -> None:
     """Keep the spikes that come back in a step."""
-    spikes, newest = waiting.spikes[share], waiting.newest
+    spikes, newest, last = waiting.spikes[share], waiting.newest, waiting.last
     first = np.uintp(waiting.counts[share, KEPT])
     for position in range(np.uintp(ids.size)):
         j, place = np.uintp(ids[position]), first + position
-        before = newest[j, 0]
+        before = last[j]
         spikes[STEP, place], spikes[BEFORE, place] = step, before
         if before >= 0:
             spikes[NEXT, np.uintp(before)] = place
-        newest[j, 0], newest[j, 1] = place, before
+        newest[j, 0], newest[j, 1], last[j] = step, newest[j, 0], place
     waiting.counts[share, KEPT] += ids.size
 
 
@@ -92,8 +92,9 @@ def past_traces(waiting: Any, share: Any, i: Any, decays: Any, step: Any) -> Non
 
 
 @njit(**INLINED)
-def oldest(before: Any, last: Any, seen: Any) -> Any:
-    """Return the first kept spike of a neuron that is none of the first `seen` of all, from its last one."""
-    while before[np.uintp(last)] >= seen:
-        last = before[np.uintp(last)]
+def oldest(spikes: Any, last: Any, least: Any) -> Any:
+    """Return the first kept spike of a neuron in a step >= least, from its last one, which is in such a step."""
+    before = spikes[BEFORE, np.uintp(last)]
+    while before >= 0 and spikes[STEP, np.uintp(before)] >= least:
+        last, before = before, spikes[BEFORE, np.uintp(before)]
     return last

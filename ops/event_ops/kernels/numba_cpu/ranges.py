@@ -21,7 +21,7 @@ from event_ops.kernels.numba_cpu.packed_entries import (
 )
 from event_ops.kernels.numba_cpu.packed_events import trailing_zeros
 from event_ops.kernels.numba_cpu.prefetch import ENDS_AHEAD, ROWS_AHEAD, prefetch_ends, prefetch_row
-from event_ops.kernels.numba_cpu.simd import splat
+from event_ops.kernels.numba_cpu.simd import compressed, splat
 from ffi_bridge.numba_cpu import as_dtype
 
 WIDTH: Final = 8
@@ -58,42 +58,66 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
     return types.uint8(entries, types.uintp, types.uintp, types.uintp, types.uintp), emit
 
 
-def _reaching(pairs: Any, entries: Any, k: Any, least: Any) -> Any:
-    some = pairs[entries[k : k + _WIDTH]] >= least
-    return np.packbits(some.T, bitorder="little").view(np.uint16)[0]
+def _list_reaching(
+    pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, ones: Any, others: Any
+) -> tuple[Any, Any]:
+    found = pairs[entries[k : k + _WIDTH]]
+    reached, places = found >= least, np.arange(WIDTH) + (k - base)
+    single, several = reached[:, 0] & ~reached[:, 1], reached[:, 1]
+    lists[0, ones : ones + single.sum()] = places[single]
+    lists[1, ones : ones + single.sum()] = found[single, 0]
+    lists[2, others : others + several.sum()] = places[several]
+    return ones + np.uintp(single.sum()), others + np.uintp(several.sum())
 
 
-@instruction(_reaching)
-def reaching(context: Any, pairs: Any, entries: Any, k: Any, least: Any) -> Any:
-    """Return a bit for each of WIDTH entries from place k on: whether pairs[entry, 0] >= least; unchecked.
+@instruction(_list_reaching)
+def list_reaching(
+    context: Any, pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, ones: Any, others: Any
+) -> Any:
+    """List those of WIDTH entries from place k on with pairs[entry, 0] >= least; unchecked.
 
-    pairs: int32 (neurons, 2). Behind these bits, of 8, are those of pairs[entry, 1].
+    pairs: int32 (neurons, 2), of which the second is no larger. Behind the first `ones` of lists[0] come the
+    places - base of entries whose second is less, and in lists[1] their first of the pair; behind the first
+    `others` of lists[2] the places - base of all others. Return the new lengths; what follows is overwritten.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data, places = (
-            context.make_array(kind)(context, builder, array).data
-            for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
-        )
-        data = builder.bitcast(data, ir.IntType(64).as_pointer())
+        arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 1, 5)]
+        data, places, rows = (array.data for array in arrays)
+        data, word = builder.bitcast(data, ir.IntType(64).as_pointer()), ir.IntType(32)
         both: Any = ir.Constant(ir.VectorType(ir.IntType(64), WIDTH), ir.Undefined)
         # Loads of one pair each take no longer than an instruction that gathers, which few processors have.
         for lane in range(WIDTH):
             place = builder.add(arguments[2], ir.Constant(arguments[2].type, lane))
             j = context.cast(builder, builder.load(builder.gep(places, [place])), entries.dtype, types.uintp)
             pair = builder.load(builder.gep(data, [j]), align=4)
-            both = builder.insert_element(both, pair, ir.Constant(ir.IntType(32), lane))
-        single = ir.VectorType(ir.IntType(32), WIDTH)
-        halves = both, builder.lshr(both, splat(builder, ir.Constant(ir.IntType(64), 32), both))
-        bits = []
-        for half in halves:
-            found = builder.trunc(half, single)
-            bound = splat(builder, context.cast(builder, arguments[3], least, types.int32), found)
-            reached = builder.bitcast(builder.icmp_signed(">=", found, bound), ir.IntType(WIDTH))
-            bits.append(builder.zext(reached, ir.IntType(16)))
-        return builder.or_(bits[0], builder.shl(bits[1], ir.Constant(ir.IntType(16), WIDTH)))
+            both = builder.insert_element(both, pair, ir.Constant(word, lane))
+        single = ir.VectorType(word, WIDTH)
+        shifted = builder.lshr(both, splat(builder, ir.Constant(ir.IntType(64), 32), both))
+        newest, before = builder.trunc(both, single), builder.trunc(shifted, single)
+        bound = splat(builder, context.cast(builder, arguments[3], least, types.int32), newest)
+        several = builder.icmp_signed(">=", before, bound)
+        once = builder.and_(builder.icmp_signed(">=", newest, bound), builder.not_(several))
+        first = builder.trunc(builder.sub(arguments[2], arguments[4]), word)
+        offsets = builder.add(splat(builder, first, newest), ir.Constant(single, list(range(WIDTH))))
+        length = builder.extract_value(arrays[2].shape, 1)
+        for row, values, mask, count in (
+            (0, offsets, once, arguments[6]), (1, newest, once, arguments[6]),
+            (2, offsets, several, arguments[7]),
+        ):  # fmt: skip
+            place = builder.add(builder.mul(length, ir.Constant(length.type, row)), count)
+            address = builder.bitcast(builder.gep(rows, [place]), single.as_pointer())
+            builder.store(compressed(builder, values, mask), address, align=4)
+        counts = [
+            builder.add(count, builder.zext(builder.ctpop(builder.bitcast(x, ir.IntType(WIDTH))), count.type))
+            for count, x in ((arguments[6], once), (arguments[7], several))
+        ]
+        return context.make_tuple(builder, signature.return_type, counts)
 
-    return types.uint16(pairs, entries, types.uintp, least), emit
+    numbers = types.uintp, types.uintp
+    return types.UniTuple(types.uintp, 2)(
+        pairs, entries, types.uintp, least, types.uintp, lists, *numbers
+    ), emit
 
 
 @njit(forceinline=True)

@@ -231,6 +231,15 @@ def shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
+def compressed(builder: Any, vector: Any, mask: Any) -> Any:
+    """Return the lanes of a vector of which the mask is set, in front; the others hold anything."""
+    kind, count = vector.type, vector.type.count
+    function = ir.FunctionType(kind, (kind, mask.type, kind))
+    name = f"llvm.experimental.vector.compress.v{count}i{kind.element.width}"
+    compress = builder.module.globals.get(name) or ir.Function(builder.module, function, name)
+    return builder.call(compress, (vector, mask, ir.Constant(kind, ir.Undefined)))
+
+
 def _multiply(builder: Any, x: Any, y: Any) -> Any:
     is_integer = isinstance(x.type.element, ir.IntType)
     return builder.mul(x, y) if is_integer else builder.fmul(x, y, flags=FLAGS)
