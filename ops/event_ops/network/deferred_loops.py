@@ -15,18 +15,17 @@ import numpy as np
 
 from event_ops.kernels.numba_cpu.access import row_span
 from event_ops.kernels.numba_cpu.jit import njit
-from event_ops.kernels.numba_cpu.prefetch import prefetch_row
+from event_ops.kernels.numba_cpu.prefetch import prefetch, prefetch_row
 from event_ops.kernels.numba_cpu.ranges import ALL, EVERY_BIT, WIDTH, inside, list_reaching
 from event_ops.network.learning_loops import raise_traces
 from event_ops.network.loops import add_entries, make_deliver
 from event_ops.network.waiting_spikes import (
+    AT,
     KEPT,
-    KEPT_AT,
     LAST,
-    NEXT,
-    OFFSET,
+    NEVER,
+    POSITION,
     SEVERAL,
-    STEP,
     WHEN,
     oldest,
     past_traces,
@@ -40,18 +39,21 @@ _AT_ONCE: Final = np.uintp(1 << 20)  # entries of a row whose places fit into a 
 
 @njit(_nrt=False)
 def list_entries(
-    newest: Any, indices: Any, begin: Any, end: Any, least: Any, low: Any, columns: Any, lists: Any
+    newest: Any, matrix: Any, begin: Any, end: Any, least: Any, low: Any, columns: Any, lists: Any
 ) -> Any:
     """List the entries from `begin` on whose neuron has spikes in steps >= least, until a list is full.
 
     Return the end of what was looked at, and how many entries have one such spike, and several: see
     `list_reaching`.
     """
+    weights, indices, _ = matrix
     k, once, several, full = begin, np.uintp(0), np.uintp(0), _LISTED - np.uintp(WIDTH)
     end = min(end, begin + _AT_ONCE)
     while k < end and once <= full and several <= full:
         stop = min(k + np.uintp(WIDTH), end)
         within = inside(indices, k, EVERY_BIT, low, columns) if stop - k == WIDTH else np.uint8(1)
+        if within:
+            prefetch(weights, k)
         if within == ALL:
             once, several = list_reaching(newest, indices, k, least, begin, lists, once, several)
         elif within:
@@ -62,7 +64,7 @@ def list_entries(
                         lists[SEVERAL, several] = p - begin
                         several += np.uintp(1)
                     else:
-                        lists[OFFSET, once], lists[WHEN, once] = p - begin, newest[j, 0]
+                        lists[AT, once], lists[WHEN, once] = p - begin, newest[j, 0]
                         once += np.uintp(1)
         k = stop
     return k, once, several
@@ -78,21 +80,22 @@ def make_update_row(load: Any, change: Any, store: Any, post_first: bool, takes_
     @njit(_nrt=False)
     def apply(work: Any, i: Any, begin: Any, begin_step: Any, count: Any) -> None:
         (weights, indices, _), variables, _, waiting, share = work
-        lists, values, past = waiting.lists[share], waiting.values[share], waiting.past[share]
+        lists, values, past = waiting.lists[share], waiting.values, waiting.past[share]
         block, synapses = waiting.block[share], (weights,)
         # Whole vectors: the last synapse is changed again where there is no other, and stored once.
         whole = (count + _VECTOR - np.uintp(1)) // _VECTOR * _VECTOR
         for q in range(count, whole):
-            for row in (OFFSET, WHEN, KEPT_AT):
+            for row in (AT, WHEN, POSITION):
                 lists[row, q] = lists[row, count - np.uintp(1)]
         for q in range(whole):
-            k, back = begin + np.uintp(lists[OFFSET, q]), np.uintp(lists[WHEN, q] - begin_step)
-            place = np.uintp(lists[KEPT_AT, q])
-            load(q, k, i, np.uintp(indices[k]), place, back, past, values, synapses, variables, block)
+            k, back = begin + np.uintp(lists[AT, q]), np.uintp(lists[WHEN, q] - begin_step)
+            j = np.uintp(indices[k])
+            place = j * KEPT + np.uintp(lists[POSITION, q])
+            load(q, k, i, j, place, back, past, values, synapses, variables, block)
         for q in range(whole):
             change(q, i, variables, block)
         for q in range(count):
-            store(q, begin + np.uintp(lists[OFFSET, q]), synapses, block)
+            store(q, begin + np.uintp(lists[AT, q]), synapses, block)
 
     @njit(_nrt=False)
     def update_listed(
@@ -100,42 +103,44 @@ def make_update_row(load: Any, change: Any, store: Any, post_first: bool, takes_
     ) -> None:
         """Change the listed synapses, of which `several` have more than one spike."""
         indices, waiting, share = work[0][1], work[3], work[4]
-        lists, spikes, newest = waiting.lists[share], waiting.spikes[share], waiting.last
+        lists, spikes, kept = waiting.lists[share], waiting.spikes, waiting.kept
         if takes_values:
             for q in range(once):
-                lists[KEPT_AT, q] = newest[np.uintp(indices[begin + np.uintp(lists[OFFSET, q])])]
+                lists[POSITION, q] = kept[np.uintp(indices[begin + np.uintp(lists[AT, q])])] - 1
         count = once
         for q in range(several):
-            last = newest[np.uintp(indices[begin + np.uintp(lists[SEVERAL, q])])]
-            place = oldest(spikes, last, least)
-            lists[OFFSET, count], lists[WHEN, count] = lists[SEVERAL, q], spikes[STEP, np.uintp(place)]
-            lists[KEPT_AT, count], lists[LAST, count] = place, last
+            j = np.uintp(indices[begin + np.uintp(lists[SEVERAL, q])])
+            last = kept[j] - 1
+            position = oldest(spikes, j, last, least)
+            lists[AT, count], lists[WHEN, count] = lists[SEVERAL, q], spikes[j * KEPT + position]
+            lists[POSITION, count], lists[LAST, count] = position, last
             count += np.uintp(1)
         # Spikes of one neuron change a synapse in their order.
         while count:
             apply(work, i, begin, begin_step, count)
             left = np.uintp(0)
             for q in range(once, count):
-                place, last = lists[KEPT_AT, q], lists[LAST, q]
-                following = spikes[NEXT, np.uintp(place)]
-                if place != last:
-                    lists[OFFSET, left], lists[WHEN, left] = lists[OFFSET, q], spikes[STEP, np.uintp(following)]
-                    lists[KEPT_AT, left], lists[LAST, left] = following, last
+                place, position, last = lists[AT, q], lists[POSITION, q], lists[LAST, q]
+                if position < last:
+                    j = np.uintp(indices[begin + np.uintp(place)])
+                    following = np.uintp(position) + np.uintp(1)
+                    lists[AT, left], lists[WHEN, left] = place, spikes[j * KEPT + following]
+                    lists[POSITION, left], lists[LAST, left] = following, last
                     left += np.uintp(1)
             once, count = np.uintp(0), left
 
     @njit(_nrt=False)
     def update_row(work: Any, i: Any, step: Any, low: Any, high: Any) -> None:
-        (_, indices, indptr), _, decays, waiting, share = work
+        matrix, _, decays, waiting, share = work
         past_traces(waiting, share, i, decays, step)
         begin_step = waiting.steps[share, i]
         waiting.steps[share, i] = step
         least, lists = begin_step + lag, waiting.lists[share]
-        k, end = row_span(indptr, i, np.uintp(indices.size))
+        k, end = row_span(matrix[2], i, np.uintp(matrix[1].size))
         first, columns = np.uintp(low), np.uintp(high) - np.uintp(low)
         while k < end:
             begin = k
-            k, once, several = list_entries(waiting.newest, indices, begin, end, least, first, columns, lists)
+            k, once, several = list_entries(waiting.newest, matrix, begin, end, least, first, columns, lists)
             update_listed(work, i, begin, least, begin_step, once, several)
 
     return update_row
@@ -146,11 +151,10 @@ def make_update_all(update_row: Any) -> Any:
 
     @njit
     def update_all(work: Any, step: Any, low: Any, high: Any) -> None:
-        waiting, share = work[3], work[4]
+        waiting = work[3]
         for i in range(np.uintp(waiting.steps.shape[1])):
             update_row(work, i, step, low, high)
-        waiting.newest[low:high], waiting.last[low:high] = -1, -1
-        waiting.counts[share, KEPT] = 0
+        waiting.newest[low:high], waiting.kept[low:high] = NEVER, 0
 
     return update_all
 

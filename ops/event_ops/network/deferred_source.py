@@ -18,7 +18,7 @@ _STEP: Final = """\
 waiting{q} = Deferred({arrays})
 work{q} = (weights{q}, matrix{q}_1, matrix{q}_2), {variables}, decays_pre{q}, waiting{q}, share
 if defers(waiting{q}, share, found{q}.size, {step}, turns - 1, high{p} - low{p}):
-    if not has_room(waiting{q}, share, found{q}.size):
+    if not has_room(waiting{q}, found{q}):
         update{q}(work{q}, {step} - 1, low{p}, high{p})
     {acts}
 else:
@@ -55,20 +55,20 @@ def functions(part: Learning, visit_pre: Any) -> dict[str, Any]:
 
 def arrays(part: Learning) -> list[str]:
     """Return the names of the arrays that a run makes for a projection."""
-    names = "steps", "newest", "last", "spikes", "values", "counts", "past", "block", "lists"
+    names = "steps", "newest", "kept", "spikes", "values", "counts", "past", "block", "lists"
     return [f"waiting_{name}{part.projection}" for name in names]
 
 
 def begin(part: Learning) -> list[str]:
     """Return the lines in front of the run."""
     q, (pre, post), inputs = part.projection, map(len, part.traces), len(part.taken[1]) + 1
-    room, x = f"2 * size{part.target}", f"weights{q}.dtype"
+    room, x = f"size{part.target} * {int(waiting_spikes.KEPT)}", f"weights{q}.dtype"
     made = (
         f"np.empty((shares, size{part.source}), np.int64)",
-        f"np.full((size{part.target}, 2), -1, np.int32)",
-        f"np.full(size{part.target}, -1, np.int32)",
-        f"np.empty((shares, 3, {room}), np.int32)",
-        f"np.empty((shares, {post}, {room}), {x})",
+        f"np.full((size{part.target}, 2), {waiting_spikes.NEVER}, np.int32)",
+        f"np.zeros(size{part.target}, np.int32)",
+        f"np.empty({room}, np.int32)",
+        f"np.empty(({post}, {room}), {x})",
         "np.zeros((shares, 8), np.int64)",
         f"np.empty((shares, {pre}, turns), {x})",
         f"np.empty((shares, {inputs * int(ROOM)}), {x})",
@@ -83,8 +83,8 @@ def step(
     """Return the lines of a step, in which spikes wait, or else act at once by the lines `otherwise`."""
     q, p = part.projection, part.target
     taken = [(k, name) for k, name in enumerate(part.traces[1]) if name in part.taken[1]]
-    kept = [f"keep_trace(waiting{q}, share, {k}, post{q}_{k}, found{q})" for k, _ in taken]
-    kept.append(f"keep_spikes(waiting{q}, share, {time} - start, found{q})")
+    kept = [f"keep_trace(waiting{q}, {k}, post{q}_{k}, found{q})" for k, _ in taken]
+    kept.append(f"keep_spikes(waiting{q}, {time} - start, found{q})")
     learnt = [f"defer{q}((work{q}, {variables[0]}, {time} - start), {spikes}, {y}, low{p}, high{p})"]
     acts = [*kept, *learnt] if part.post_first else [*learnt, *kept]
     return filled(_named(_STEP, part, variables[1], f"{time} - start"), acts=acts, otherwise=otherwise)

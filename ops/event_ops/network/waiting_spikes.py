@@ -9,9 +9,10 @@ from event_ops.kernels.numba_cpu.jit import INLINED, njit
 # Keeping spikes costs a pass over all synapses at the end, 1 ns an entry; a change at once takes some 10 ns
 # longer than one that waited: in hpc_benchmark, 81 million synapses that learn, on one thread.
 _ENTRIES_A_CHANGE: Final = 8
-KEPT, FOUND, IS_ON = 0, 1, 2  # places in `counts`
-STEP, BEFORE, NEXT = 0, 1, 2  # rows of `spikes`
-OFFSET, WHEN, SEVERAL, KEPT_AT, LAST = range(5)  # rows of `lists`
+FOUND, IS_ON = 0, 1  # places in `counts`
+AT, WHEN, SEVERAL, POSITION, LAST = range(5)  # rows of `lists`
+NEVER: Final = -2  # before any step up to which a row may be up to date
+KEPT: Final = np.uintp(16)  # spikes of a neuron, whose steps fill a line of the cache
 
 
 class Deferred(NamedTuple):
@@ -19,11 +20,11 @@ class Deferred(NamedTuple):
 
     traces: Any  # (shares, traces, senders), presynaptic, of the step up to which a row is up to date
     steps: Any  # int64 (shares, senders), this step
-    newest: Any  # int32 (receivers, 2): the steps of the last kept spikes of a neuron, or -1
-    last: Any  # int32 (receivers,): the last kept spike of a neuron, or -1
-    spikes: Any  # int32 (shares, 3, room): the step of each, and the spikes of its neuron before it and next
-    values: Any  # (shares, traces, room), postsynaptic
-    counts: Any  # int64 (shares, a line of the cache): kept spikes, spikes of the run, whether they are kept
+    newest: Any  # int32 (receivers, 2): the steps of the last two spikes of a neuron that wait, or NEVER
+    kept: Any  # int32 (receivers,): how many wait
+    spikes: Any  # int32 (receivers * KEPT,): their steps
+    values: Any  # (traces, receivers * KEPT), postsynaptic
+    counts: Any  # int64 (shares, a line of the cache): spikes of the run, whether they are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
     lists: Any  # int32 (shares, 5, ROOM): of synapses to change, see `deferred_loops`
@@ -44,9 +45,12 @@ def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons:
 
 
 @njit(**INLINED)
-def has_room(waiting: Any, share: Any, found: Any) -> Any:
-    """Return whether there is room for `found` more spikes."""
-    return waiting.counts[share, KEPT] + found <= waiting.spikes.shape[2]
+def has_room(waiting: Any, ids: Any) -> Any:
+    """Return whether there is room for one more spike of each of these neurons."""
+    most = np.uintp(0)
+    for position in range(np.uintp(ids.size)):
+        most = max(most, np.uintp(waiting.kept[np.uintp(ids[position])]))
+    return most < KEPT
 
 
 @njit(**INLINED)
@@ -56,26 +60,22 @@ def is_deferring(waiting: Any, share: Any) -> Any:
 
 
 @njit(**INLINED)
-def keep_trace(waiting: Any, share: Any, k: Any, trace: Any, ids: Any) -> None:
+def keep_trace(waiting: Any, k: Any, trace: Any, ids: Any) -> None:
     """Keep a postsynaptic trace of the spikes that `keep_spikes` is to keep next."""
-    first = np.uintp(waiting.counts[share, KEPT])
     for position in range(np.uintp(ids.size)):
-        waiting.values[share, k, first + position] = trace[np.uintp(ids[position])]
+        j = np.uintp(ids[position])
+        waiting.values[k, j * KEPT + np.uintp(waiting.kept[j])] = trace[j]
 
 
 @njit(**INLINED)
-def keep_spikes(waiting: Any, share: Any, step: Any, ids: Any) -> None:
+def keep_spikes(waiting: Any, step: Any, ids: Any) -> None:
     """Keep the spikes that come back in a step."""
-    spikes, newest, last = waiting.spikes[share], waiting.newest, waiting.last
-    first = np.uintp(waiting.counts[share, KEPT])
+    newest, kept = waiting.newest, waiting.kept
     for position in range(np.uintp(ids.size)):
-        j, place = np.uintp(ids[position]), first + position
-        before = last[j]
-        spikes[STEP, place], spikes[BEFORE, place] = step, before
-        if before >= 0:
-            spikes[NEXT, np.uintp(before)] = place
-        newest[j, 0], newest[j, 1], last[j] = step, newest[j, 0], place
-    waiting.counts[share, KEPT] += ids.size
+        j = np.uintp(ids[position])
+        waiting.spikes[j * KEPT + np.uintp(kept[j])] = step
+        newest[j, 0], newest[j, 1] = step, newest[j, 0]
+        kept[j] += np.int32(1)
 
 
 @njit(**INLINED)
@@ -92,9 +92,9 @@ def past_traces(waiting: Any, share: Any, i: Any, decays: Any, step: Any) -> Non
 
 
 @njit(**INLINED)
-def oldest(spikes: Any, last: Any, least: Any) -> Any:
-    """Return the first kept spike of a neuron in a step >= least, from its last one, which is in such a step."""
-    before = spikes[BEFORE, np.uintp(last)]
-    while before >= 0 and spikes[STEP, np.uintp(before)] >= least:
-        last, before = before, spikes[BEFORE, np.uintp(before)]
-    return last
+def oldest(spikes: Any, j: Any, last: Any, least: Any) -> Any:
+    """Return the position of the first spike of a neuron in a step >= least, of which `last` is one."""
+    position = np.uintp(last)
+    while position > 0 and spikes[j * KEPT + position - np.uintp(1)] >= least:
+        position -= np.uintp(1)
+    return position
