@@ -54,6 +54,7 @@ def test_simulators_take_turns_and_who_ends_early_is_skipped(tmp_path):
         (Rival(name, (str(program),)), SMALL | {"steps": 10, "turns": turns})
         for name, turns in (("ours", 9), ("theirs", 9), ("short of memory", 1))
     ]
+    assert simulators.measure(jobs[:1], sys.executable, 2, per="spikes").seconds["ours"] == [10 / 7, 20 / 7]
     jobs.insert(1, (Rival("absent", ("-c", "raise ImportError('no NEST')")), SMALL))
     group = simulators.measure(jobs, sys.executable, rounds=3)
     assert group.seconds == {name: [1.0, 2.0, 3.0] for name in ("ours", "theirs")}  # after one to warm up

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import statistics
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -25,11 +26,12 @@ def rivals_python() -> str:
     return os.environ.get("CUBA_RIVALS_PYTHON", sys.executable)
 
 
-def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> Group:
+def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int, *, per: str = "steps") -> Group:
     """Start all, run each once to warm up, then `rounds` times in turns, forwards and backwards.
 
-    A round simulates the `steps` of a request; `seconds` are those of one step. `info` has the threads, the
-    versions and settings that a worker says, and what it found in its last round, such as `spikes`.
+    A round simulates the `steps` of a request; `seconds` are those of one step, or, per "spikes", of one
+    spike. `info` has the threads, the versions and settings that a worker says, and what it found in its last
+    round, but the mean `spikes` of all.
     """
     requests = {rival.name: request for rival, request in jobs}
     with ExitStack() as stack:
@@ -41,45 +43,53 @@ def measure(jobs: Sequence[tuple[Rival, Request]], python: str, rounds: int) -> 
         workers = {name: worker for name, (worker,) in started.items()}
         results, failed = take_turns({name: worker.run for name, worker in workers.items()}, rounds + 1)
     return Group(
-        {name: [x["seconds"] / requests[name]["steps"] for x in runs[1:]] for name, runs in results.items()},
-        {name: _info(requests[name], workers[name], runs[-1]) for name, runs in results.items()},
+        {
+            name: [x["seconds"] / (requests[name] | x)[per] for x in runs[1:]]
+            for name, runs in results.items()
+        },
+        {name: _info(requests[name], workers[name], runs[1:]) for name, runs in results.items()},
         skipped=absent | failed,
     )
 
 
-def _info(request: Request, worker: Worker, result: dict[str, Any]) -> dict[str, Any]:
+def _info(request: Request, worker: Worker, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     versions = {name: version for name, version in worker.versions.items() if isinstance(version, str)}
     settings = {name: version for name, version in worker.versions.items() if name not in versions}
-    counted = {name: figure for name, figure in result.items() if name != "seconds"}
+    counted = {name: figure for name, figure in runs[-1].items() if name != "seconds"}
+    counted["spikes"] = statistics.mean(run["spikes"] for run in runs)
     return {"threads": request["threads"], **settings, **counted, "versions": versions}
 
 
 @functools.lru_cache(maxsize=1)
-def _rates(rivals: tuple[Rival, ...], encoded: str, neurons: int, python: str, rounds: int) -> Group:
-    """Measure these simulators, with `rate`, spikes per neuron and second, in Hz, of the last round."""
+def _rates(
+    rivals: tuple[Rival, ...], encoded: str, neurons: int, python: str, rounds: int, per: str
+) -> Group:
+    """Measure these simulators, with `rate`, spikes per neuron and second, in Hz."""
     request = json.loads(encoded)
-    group = measure([(rival, request) for rival in rivals], python, rounds)
+    group = measure([(rival, request) for rival in rivals], python, rounds, per=per)
     neuron_seconds = neurons * request["steps"] * request["model"]["dt"] * 1e-3
     rates = {name: {**said, "rate": said["spikes"] / neuron_seconds} for name, said in group.info.items()}
     return dataclasses.replace(group, info=rates)
 
 
 def report(
-    in_turns: InTurns, request: Any, task: Request, neurons: int, *, rounds: int | None = None, **info: Any
-) -> None:
+    in_turns: InTurns, request: Any, task: Request, neurons: int, *, rounds: int | None = None,
+    per: str = "steps", **info: Any,
+) -> None:  # fmt: skip
     """Report the simulator of a test, `member`; all that are to run are measured when the first is reported.
 
     Args:
         task: what their workers are told: network, model, steps, seed, threads.
         neurons: of the network.
         rounds: by default those that were asked for.
+        per: whether times are those of "steps" or of "spikes".
         info: more for the file, beside the number of neurons.
     """
     rivals, names = RIVALS[task["network"]], options.selected(request)
     chosen = tuple(rival for rival in rivals if rival.name in names)
     python = options.option(request.config, "rivals_python", rivals_python())
     # As JSON, since a cache needs arguments that have a hash.
-    group = _rates(chosen, json.dumps(task), neurons, python, rounds or in_turns.rounds)
+    group = _rates(chosen, json.dumps(task), neurons, python, rounds or in_turns.rounds, per)
     member = request.node.callspec.params["member"]
     foreign = [rival.name for rival in rivals if not rival.ours]
     in_turns.report(group, member, rivals=foreign, info={"neurons": neurons, **info})

@@ -48,7 +48,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "hpc_benchmark": (
         "A network whose excitation learns",
-        "NEST's benchmark of Morrison et al. (2007) with STDP, per step of 0.1 ms, beside NEST.",
+        "NEST's benchmark of Morrison et al. (2007) with STDP, per spike, beside NEST.",
     ),
     "microcircuit": ("The cortical microcircuit", "The model of Potjans and Diesmann (2014), beside NEST."),
     "microcircuit_statistics": (
