@@ -20,6 +20,8 @@ from event_ops.kernels.numba_cpu.ranges import add_rows_to_range, add_words_to_r
 # Neurons whose states fill a cache line, so that few lines belong to two shares; and so many counts.
 _TOGETHER = 16
 _LINE = 8
+# How many times as long as a static synapse one that learns takes at a spike, in hpc_benchmark.
+_LEARNING = 8.0
 
 
 class Sent(NamedTuple):
@@ -43,6 +45,31 @@ def bounds_of(starts: Any, shares: Any) -> Any:
             width = np.int64(starts[part + 1]) - np.int64(starts[part])
             bounds[share] += width * rest // shares // _TOGETHER * _TOGETHER
     return bounds
+
+
+@njit
+def bounds_by_cost(costs: Any, shares: Any) -> Any:
+    """Return where ranges of equal cost begin, and the end; costs[j] is that of the first j neurons."""
+    bounds, size, j = np.empty(shares + 1, np.int64), costs.size - 1, 0
+    for share in range(shares):
+        while j < size and costs[j] < costs[size] * share / shares:
+            j += 1
+        bounds[share] = j // _TOGETHER * _TOGETHER
+    bounds[shares] = size
+    return bounds
+
+
+@njit
+def synapse_costs(size: Any, static: Any) -> Any:
+    """Return the costs of the first 0, 1, 2, ... neurons, of so many static synapses onto any of them."""
+    return np.arange(size + 1) * (static / size)
+
+
+@njit
+def add_learning(costs: Any, ends: Any) -> None:
+    """Add the costs of synapses that learn, of which ends[j] lead to the first j neurons."""
+    for j in range(np.uintp(costs.size)):
+        costs[j] += _LEARNING * ends[j]
 
 
 @njit

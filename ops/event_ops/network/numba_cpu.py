@@ -159,7 +159,7 @@ def _begin(plan: Plan, p: int) -> list[str]:
         f"size{p} = state{p}_0.size",
         f"spikes{p} = np.empty(size{p}, np.bool_)",
         *(f"{x} = np.empty_like(state{p}_0)" for x in step_source.seen(plan, p)),
-        f"bounds{p} = bounds_of(starts{p}, shares)",
+        *_bounds(plan, p),
         f"lists{p}, counts{p} = lists_of(history{p}, size{p})",
         f"parts{p}, lengths{p} = parts_of(lists{p}, counts{p}, bounds{p}, np.int64(begin[()]))",
         f"rows{p} = np.empty((shares, size{p}), np.uintp)",
@@ -168,6 +168,21 @@ def _begin(plan: Plan, p: int) -> list[str]:
             for k, sums in enumerate(plan.sums)
             if sums.population == p and not plan.is_state(sums)
         ),
+    ]
+
+
+def _bounds(plan: Plan, p: int) -> list[str]:
+    """Return the lines that divide a population into shares: equal ones, or by the synapses that learn."""
+    matrices = {q: count for x in plan.sums if x.population == p for q, _, count in x.projections}
+    learning = [part.projection for part in plan.learning if part.target == p and part.rules[1]]
+    # Matrices in parts are divided there.
+    if not learning or any(_DELIVER[count] == "deliver_words" for count in matrices.values()):
+        return [f"bounds{p} = bounds_of(starts{p}, shares)"]
+    static = [f"matrix{q}_{count // 2}.size" for q, count in matrices.items() if q not in learning]
+    return [
+        f"costs{p} = synapse_costs(size{p}, {' + '.join(static or ['0'])})",
+        *(f"add_learning(costs{p}, columns{q}_1)" for q in learning),
+        f"bounds{p} = bounds_by_cost(costs{p}, shares)",
     ]
 
 
