@@ -10,7 +10,9 @@ from event_ops.kernels.numba_cpu.jit import INLINED, njit
 # longer than one that waited: in hpc_benchmark, 81 million synapses that learn, on one thread.
 _ENTRIES_A_CHANGE: Final = 8
 FOUND, IS_ON = 0, 1  # places in `counts`
-AT, WHEN, SEVERAL, POSITION, LAST = range(5)  # rows of `lists`
+# Rows of `lists`, of which `list_reaching` fills three: places of synapses, the steps of their spikes, and
+# places of those with several; then which of its neuron's spikes one is, and which is the last.
+AT, WHEN, SEVERAL, POSITION, LAST = range(5)
 NEVER: Final = -2  # before any step up to which a row may be up to date
 KEPT: Final = np.uintp(16)  # spikes of a neuron, whose steps fill a line of the cache
 
@@ -27,7 +29,7 @@ class Deferred(NamedTuple):
     counts: Any  # int64 (shares, a line of the cache): spikes of the run, whether they are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
-    lists: Any  # int32 (shares, 5, ROOM): of synapses to change, see `deferred_loops`
+    lists: Any  # int32 (shares, 5, ROOM): of synapses to change
 
 
 @njit(**INLINED)

@@ -62,12 +62,12 @@ def _list_reaching(
     pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, ones: Any, others: Any
 ) -> tuple[Any, Any]:
     found = pairs[entries[k : k + _WIDTH]]
-    reached, places = found >= least, np.arange(WIDTH) + (k - base)
+    reached, places = found >= least, np.arange(WIDTH) + int(k - base)
     single, several = reached[:, 0] & ~reached[:, 1], reached[:, 1]
-    lists[0, ones : ones + single.sum()] = places[single]
-    lists[1, ones : ones + single.sum()] = found[single, 0]
-    lists[2, others : others + several.sum()] = places[several]
-    return ones + np.uintp(single.sum()), others + np.uintp(several.sum())
+    one, other = ones + np.uintp(single.sum()), others + np.uintp(several.sum())
+    lists[0, ones:one], lists[1, ones:one] = places[single], found[single, 0]
+    lists[2, others:other] = places[several]
+    return one, other
 
 
 @instruction(_list_reaching)
