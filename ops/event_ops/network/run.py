@@ -52,12 +52,11 @@ class Network:
     `compact_event_arrivals`, and the rules of plasticity. On the CPU the scan is one native call, which gives
     the bits that the operators have on one thread, on however many threads it runs. On a GPU it is one
     kernel, whose threads stay for all steps; what arrives in a step is added up in any order there, so that
-    sums are rounded otherwise.
-    Elsewhere, and where `explain` says so, it is the scan. A dense matrix is the exception to the same bits:
-    its sums are rounded otherwise. A network is a pytree, as are its parts but for the record, and may be an
-    argument of a jitted function; what is static is compiled in. Arrays that the function closes over are
-    constants to XLA, which may round what it computes of them, such as a decay of `tau_m`, otherwise by a
-    unit in the last place; those of an argument have the bits of a run outside.
+    sums are rounded otherwise. Elsewhere, and where `explain` says so, it is the scan. A dense matrix is the
+    exception to the same bits: its sums are rounded otherwise. A network is a pytree, as are its parts but
+    for the record, and may be an argument of a jitted function; what is static is compiled in. Arrays that
+    the function closes over are constants to XLA, which may round what it computes of them, such as a decay
+    of `tau_m`, otherwise by a unit in the last place; those of an argument have the bits of a run outside.
 
     Works under jit, vmap and grad, with derivatives in weights, parameters that are arrays, values of inputs
     and states. They pass through the spikes of a population with a `surrogate`, which the scan delivers as
