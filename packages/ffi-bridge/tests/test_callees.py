@@ -143,6 +143,7 @@ def test_between_two_kernels_python_called_with_other_types(monkeypatch):
     assert result(of_a_callee) == 11
     monkeypatch.setitem(globals(), "GAIN", 12.0)
     assert amplified(1) == 11  # `gain` is compiled, and for no arguments
+    assert numba.njit(lambda v: amplified(v))(np.float32(1)) == 11  # a caller gets `gain` with `amplified`
     monkeypatch.setitem(globals(), "GAIN", 11.0)
     assert result(of_a_callee) == 11
 

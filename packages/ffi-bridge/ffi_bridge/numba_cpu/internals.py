@@ -55,7 +55,7 @@ with private_api("numba", numba.__version__, TESTED):
     look_up(Dispatcher, "add_overload")
     look_up(JITCodeLibrary, "_finalize_specific", "add_linking_library")
     look_up(JITCodeLibrary, "_optimize_functions", "_optimize_final_module", "_verify_declare_only_symbols")
-    look_up(JITCodeLibrary, "get_pointer_to_function")
+    look_up(JITCodeLibrary, "_get_module_for_linking", "get_pointer_to_function")
     look_up(JITCPUCodegen, "_add_module", "_function_pass_manager")
     look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
     look_up(CPUCallConv, "raise_error")

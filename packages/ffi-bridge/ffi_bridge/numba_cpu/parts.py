@@ -91,6 +91,7 @@ class _Library(JITCodeLibrary):
 
     def add_linking_library(self, library: Any) -> None:
         library._ensure_finalized()
+        self._reload_init |= library._reload_init
         self._callees.append(library)
 
     def linked(self) -> list[Any]:
@@ -121,15 +122,25 @@ class _Library(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         """Link a whole and optimise it; leave a part as it is."""
         if self.is_whole:
-            for library in self.linked():
-                self._reload_init.update(library._reload_init)
-                module = library._final_module.clone()
-                # Weak, since what may be left out is linked only where something linked before refers to it.
-                _change_linkage(module, _EXPORTED, "weak_odr")
-                self._final_module.link_in(module)
-            _change_linkage(self._final_module, (llvm.Linkage.weak_odr,), "linkonce_odr")
+            self._link_in_callees(self._final_module)
             with replaced(config, **self._settings):  # whoever comes to need it first
                 super()._optimize_final_module()
+
+    def _link_in_callees(self, whole: Any) -> None:
+        for library in self.linked():
+            module = library._final_module.clone()
+            # Weak, since what may be left out is linked only where something linked before refers to it.
+            _change_linkage(module, _EXPORTED, "weak_odr")
+            whole.link_in(module)
+        _change_linkage(whole, (llvm.Linkage.weak_odr,), "linkonce_odr")
+
+    def _get_module_for_linking(self) -> Any:
+        """Return a copy with all callees, for a library of Numba's, which asks its own callees alone."""
+        self._ensure_finalized()
+        module = self._final_module.clone()
+        self._link_in_callees(module)
+        _change_linkage(module, _EXPORTED, "linkonce_odr")
+        return module
 
     def _verify_declare_only_symbols(self) -> None:
         if self.is_whole:
