@@ -34,7 +34,7 @@ _EXPORTED: Final = (llvm.Linkage.external, llvm.Linkage.linkonce_odr)
 
 
 def _change_linkage(module: Any, kinds: Sequence[llvm.Linkage], to: str) -> None:
-    """Give the functions of a module whose linkage is of these kinds another one."""
+    """Change the linkage of the functions that a module defines, where it is of these kinds."""
     for function in module.functions:
         if not function.is_declaration and function.linkage in kinds:
             function.linkage = to
@@ -59,12 +59,12 @@ class _Part:
 
 
 class _Library(JITCodeLibrary):
-    """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
+    """A module of LLVM: finished when a caller is compiled, machine code when its address is asked for.
 
-    `is_whole`: nothing else is linked with it, and it is linked with all that it calls, and optimised. A part
-    is linked and optimised within a whole, not once for each function above it; or alone, where its address
-    is asked for. Until then a finished part is bitcode: Numba keeps all parts of a process, and a module is
-    ten times as large.
+    `is_whole`: it holds all that it calls, and is optimised; no caller is linked with it. A part is linked
+    and optimised within each whole that calls it, not once for each function above it; or alone, where its
+    address is asked for. Until then a finished part is bitcode, which takes less memory than a module: Numba
+    keeps all parts of a process.
 
     A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
     only one of the two is ever linked.
@@ -112,7 +112,7 @@ class _Library(JITCodeLibrary):
             self._bitcode, self._module = self._module.as_bitcode(), None
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Optimise what is defined alone: LLVM never gives back all that the passes of a function take."""
+        """Optimise definitions alone: LLVM never gives back all memory of a function's passes."""
         ll_module.data_layout = self._ours._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
@@ -123,7 +123,7 @@ class _Library(JITCodeLibrary):
         """Link a whole and optimise it; leave a part as it is."""
         if self.is_whole:
             self._link_in_callees(self._final_module)
-            with replaced(config, **self._settings):  # whoever comes to need it first
+            with replaced(config, **self._settings):  # as its functions were emitted, whoever needs it
                 super()._optimize_final_module()
 
     def _link_in_callees(self, whole: Any) -> None:
