@@ -70,7 +70,7 @@ def latest(record: Record, p: int, k: int, neuron: Neuron, gradients: Gradients)
     """Return how long after the beginning of step k its latest event is, or -1 if there is none.
 
     That is spike p, or the next release, a refractory time after its spike, which is meant if both are one.
-    The time is rounded as that of an arrival is, with which it may be one.
+    It is rounded as the time of an arrival is, since the two may be one.
     """
     begin, spiked, waited, r = k * neuron.dt, -1.0, -1.0, gradients.released[0]
     if p >= record.ends[k]:

@@ -117,9 +117,9 @@ def make_differentiate_one(differentiate: Any) -> Any:
 
 
 def of_arrays(run: Any, *parts: str) -> Any:
-    """Return the kernel of arrays that gives `run` tuples of them, which a native call does not have.
+    """Return the kernel that calls `run` with tuples of its arrays; a native call passes arrays alone.
 
-    parts: for each argument of `run` the names of its arrays, or the one name of what is no tuple.
+    parts: for each argument of `run` the names of the arrays in its tuple, or the name of an argument.
     """
     names, given = [part.split() for part in parts], []
     for each in names:
@@ -135,8 +135,8 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     """
     run_one, differentiate_one = make_run_one(steps.simulate), make_differentiate_one(steps.differentiate)
 
-    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL. Tuples are
-    # taken apart in front of these, which capture arrays.
+    # Inlined, since only the parallel regions of a kernel itself are entered without the GIL. They capture
+    # arrays, so that tuples are taken apart in front of them.
     @njit(inline="always")
     def forward(shared: Any, inputs: Any, states: Any, parameters: Any, results: Any, trace: Any) -> None:
         """Run all samples."""

@@ -22,7 +22,7 @@ class Spikes(NamedTuple):
             NaN, so that results of a next layer are NaN, too.
         num_spikes: (), int32, the number of spikes; capacity + 1 where there are more, and -1 where a time, a
             delay or a potential is NaN, a delay between neurons is shorter than dt, or V begins or is reset
-            at V_th or above. One of the two where a weight that arrives or a current is infinite.
+            at V_th or above. Where a weight that arrives or a current is infinite, it is one of these two.
     """
 
     times: jax.Array

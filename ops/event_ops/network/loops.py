@@ -20,7 +20,7 @@ from event_ops.kernels.numba_cpu.ranges import add_rows_to_range, add_words_to_r
 # Neurons whose states fill a cache line, so that few lines belong to two shares; and so many counts.
 _TOGETHER = 16
 _LINE = 8
-# How many times as long as a static synapse one that learns takes at a spike, in hpc_benchmark.
+# At a spike a synapse that learns takes as long as so many static ones, in hpc_benchmark.
 _LEARNING = 8.0
 
 
@@ -61,7 +61,7 @@ def bounds_by_cost(costs: Any, shares: Any) -> Any:
 
 @njit
 def synapse_costs(size: Any, static: Any) -> Any:
-    """Return the costs of the first 0, 1, 2, ... neurons, of so many static synapses onto any of them."""
+    """Return the costs of the first 0, 1, 2, ... neurons: of their equal shares of `static` synapses."""
     return np.arange(size + 1) * (static / size)
 
 

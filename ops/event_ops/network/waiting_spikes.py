@@ -10,8 +10,8 @@ from event_ops.kernels.numba_cpu.jit import INLINED, njit
 # longer than one that waited: in hpc_benchmark, 81 million synapses that learn, on one thread.
 _ENTRIES_A_CHANGE: Final = 8
 FOUND, IS_ON = 0, 1  # places in `counts`
-# Rows of `lists`, of which `list_reaching` fills three: places of synapses, the steps of their spikes, and
-# places of those with several; then which of its neuron's spikes one is, and which is the last.
+# Rows of `lists`. `list_reaching` fills three: places of synapses with one spike, its steps, and places of
+# synapses with several. Then, among the spikes of a neuron that wait, the one to apply, and the last.
 AT, WHEN, SEVERAL, POSITION, LAST = range(5)
 NEVER: Final = -2  # before any step up to which a row may be up to date
 KEPT: Final = np.uintp(16)  # spikes of a neuron, whose steps fill a line of the cache
@@ -20,12 +20,12 @@ KEPT: Final = np.uintp(16)  # spikes of a neuron, whose steps fill a line of the
 class Deferred(NamedTuple):
     """Hold the spikes that wait, of each share, and how far each row is."""
 
-    traces: Any  # (shares, traces, senders), presynaptic, of the step up to which a row is up to date
-    steps: Any  # int64 (shares, senders), this step
+    traces: Any  # (shares, traces, senders), presynaptic, in the step up to which a row is up to date
+    steps: Any  # int64 (shares, senders): the step up to which a row is up to date
     newest: Any  # int32 (receivers, 2): the steps of the last two spikes of a neuron that wait, or NEVER
     kept: Any  # int32 (receivers,): how many wait
     spikes: Any  # int32 (receivers * KEPT,): their steps
-    values: Any  # (traces, receivers * KEPT), postsynaptic
+    values: Any  # (traces, receivers * KEPT), postsynaptic, in these steps
     counts: Any  # int64 (shares, a line of the cache): spikes of the run, whether they are kept
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)

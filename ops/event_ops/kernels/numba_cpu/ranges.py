@@ -59,26 +59,27 @@ def inside(context: Any, entries: Any, k: Any, mask: Any, low: Any, columns: Any
 
 
 def _list_reaching(
-    pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, ones: Any, others: Any
+    pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, once: Any, several: Any
 ) -> tuple[Any, Any]:
     found = pairs[entries[k : k + _WIDTH]]
     reached, places = found >= least, np.arange(WIDTH) + int(k - base)
-    single, several = reached[:, 0] & ~reached[:, 1], reached[:, 1]
-    one, other = ones + np.uintp(single.sum()), others + np.uintp(several.sum())
-    lists[0, ones:one], lists[1, ones:one] = places[single], found[single, 0]
-    lists[2, others:other] = places[several]
-    return one, other
+    single, more = reached[:, 0] & ~reached[:, 1], reached[:, 1]
+    end, last = once + np.uintp(single.sum()), several + np.uintp(more.sum())
+    lists[0, once:end], lists[1, once:end] = places[single], found[single, 0]
+    lists[2, several:last] = places[more]
+    return end, last
 
 
 @instruction(_list_reaching)
 def list_reaching(
-    context: Any, pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, ones: Any, others: Any
+    context: Any, pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, once: Any, several: Any
 ) -> Any:
     """List those of WIDTH entries from place k on with pairs[entry, 0] >= least; unchecked.
 
-    pairs: int32 (neurons, 2), of which the second is no larger. Behind the first `ones` of lists[0] come the
-    places - base of entries whose second is less, and in lists[1] their first of the pair; behind the first
-    `others` of lists[2] the places - base of all others. Return the new lengths; what follows is overwritten.
+    pairs: int32 (neurons, 2), whose second number is no larger than the first. Where the second is less than
+    `least`, lists[0] gets place - base and lists[1] the first number, both behind `once` elements; elsewhere
+    lists[2] gets place - base, behind `several`. Return the new `once` and `several`; what follows them in
+    the lists is overwritten.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -96,21 +97,21 @@ def list_reaching(
         shifted = builder.lshr(both, splat(builder, ir.Constant(ir.IntType(64), 32), both))
         newest, before = builder.trunc(both, single), builder.trunc(shifted, single)
         bound = splat(builder, context.cast(builder, arguments[3], least, types.int32), newest)
-        several = builder.icmp_signed(">=", before, bound)
-        once = builder.and_(builder.icmp_signed(">=", newest, bound), builder.not_(several))
+        more = builder.icmp_signed(">=", before, bound)
+        one = builder.and_(builder.icmp_signed(">=", newest, bound), builder.not_(more))
         first = builder.trunc(builder.sub(arguments[2], arguments[4]), word)
         offsets = builder.add(splat(builder, first, newest), ir.Constant(single, list(range(WIDTH))))
         length = builder.extract_value(arrays[2].shape, 1)
         for row, values, mask, count in (
-            (0, offsets, once, arguments[6]), (1, newest, once, arguments[6]),
-            (2, offsets, several, arguments[7]),
+            (0, offsets, one, arguments[6]), (1, newest, one, arguments[6]),
+            (2, offsets, more, arguments[7]),
         ):  # fmt: skip
             place = builder.add(builder.mul(length, ir.Constant(length.type, row)), count)
             address = builder.bitcast(builder.gep(rows, [place]), single.as_pointer())
             builder.store(compressed(builder, values, mask), address, align=4)
         counts = [
             builder.add(count, builder.zext(builder.ctpop(builder.bitcast(x, ir.IntType(WIDTH))), count.type))
-            for count, x in ((arguments[6], once), (arguments[7], several))
+            for count, x in ((arguments[6], one), (arguments[7], more))
         ]
         return context.make_tuple(builder, signature.return_type, counts)
 
