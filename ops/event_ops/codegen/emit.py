@@ -133,11 +133,11 @@ def tuple_of(names: Sequence[str]) -> str:
 
 
 def defined(
-    name: str, parameters: Sequence[str], body: Sequence[str], *rooms: ModuleType, **outside: Any
+    name: str, parameters: Sequence[str], body: Sequence[str], *modules: ModuleType, **outside: Any
 ) -> Any:
     """Return the function of these parameters and lines.
 
-    What these call by name is in `outside`, or else in the first of the modules `rooms` that has it.
+    A name that these read is in `outside`, or else in the first of the modules that has it.
     """
     source = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
     namespace: dict[str, Any] = {"__name__": __name__, **outside}
@@ -147,7 +147,7 @@ def defined(
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     exec(compile(source, file, "exec"), namespace)
     function = namespace[name]
-    called = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
-    for room in rooms:
-        namespace |= {x: vars(room)[x] for x in called - namespace.keys() if x in vars(room)}
+    read = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
+    for module in modules:
+        namespace |= {x: vars(module)[x] for x in read - namespace.keys() if x in vars(module)}
     return function

@@ -25,7 +25,7 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # passes
 _BYTES: Final = 4  # of a feature, about
 _LINE: Final = 64  # bytes
-_ROOMS: Final = access, arithmetic, jit, prefetch, split, stack
+_MODULES: Final = access, arithmetic, jit, prefetch, split, stack
 
 
 @njit(fastmath=REORDER, forceinline=True, _nrt=False)
@@ -67,7 +67,7 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
     message = inlined(message_function(of.message, NUMBA_LOOPS, **called))
     outside = {"np": np, "message": message, "total_of": total_of}
     taken = ["indices", "indptr", "permutation", "columns", "arrays", "outs", "low", "high"]
-    rows = compiled(defined("rows", taken, row_lines(of, dtype), *_ROOMS, **outside))
+    rows = compiled(defined("rows", taken, row_lines(of, dtype), *_MODULES, **outside))
     ordered = "permutation" if of.structure[0] == 3 else "None"
     given = f"indices, indptr, {ordered}, columns, {tuple_of(array_names(of.message))}"
     to_columns = columns_of(of)
@@ -90,7 +90,7 @@ def kernel(of: Pass, dtype: str, large: bool) -> Any:
         body = filled(_ON_ALL_THREADS, rows=[f"rows({given}, {tuple_of(outputs(of))}, low, high)"])
     body = ["columns = np.uintp(hoist(limit))", *body]
     outside = {"np": np, "prange": prange, "rows": rows}
-    return njit(parallel=large)(defined("gspmm", parameters(of), body, *_ROOMS, **outside))
+    return njit(parallel=large)(defined("gspmm", parameters(of), body, *_MODULES, **outside))
 
 
 def _adds_up(of: Pass) -> bool:

@@ -24,7 +24,7 @@ from ffi_bridge import numba_kernel
 _KEPT: Final = 1024  # plans
 # By the number of arrays of a matrix.
 _DELIVER: Final = {1: "deliver_dense", 3: "deliver_entries", 4: "deliver_words"}
-_ROOMS: Final = loops, learning_loops, waiting_spikes, access, jit, phases, split, poisson_input
+_MODULES: Final = loops, learning_loops, waiting_spikes, access, jit, phases, split, poisson_input
 _RUN: Final = """\
 shares, turns = SHARES, np.int64(steps[()]) + 1
 {begin}
@@ -101,7 +101,7 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
         taken = [*_SHARED, *(x for x in names if x not in _NUMBERS), *_arrays(plan)]
         ranges = [f"low{p}, high{p} = bounds{p}[share], bounds{p}[share + 1]" for p in places]
         work = filled(_TAKEN, begin=views, ranges=ranges, turn=turn)
-        outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, *_ROOMS, **outside))
+        outside["run_shares"] = njit(defined("run_shares", ["worker", *taken], work, *_MODULES, **outside))
         values = [f"{x} = hoist({x})" for x in names if x not in _NUMBERS]
         turns = filled(_ON_THREADS.replace("ARRAYS", ", ".join(taken)), values=values)
     body = filled(
@@ -119,7 +119,7 @@ def kernel(plan: Plan, names: tuple[str, ...], large: bool) -> Any:
     )
     old = [f"old_{name}" for name in changed(plan)]
     taken = [*names, *old, *outputs(plan)]
-    return njit(parallel=large)(defined("network_run", taken, body, *_ROOMS, **outside))
+    return njit(parallel=large)(defined("network_run", taken, body, *_MODULES, **outside))
 
 
 def _turn(plan: Plan) -> list[str]:
@@ -178,6 +178,7 @@ def _bounds(plan: Plan, p: int) -> list[str]:
     # Matrices in parts are divided there.
     if not learning or any(_DELIVER[count] == "deliver_words" for count in matrices.values()):
         return [f"bounds{p} = bounds_of(starts{p}, shares)"]
+    # The indices of a CSR, or the weights of a dense matrix.
     static = [f"matrix{q}_{count // 2}.size" for q, count in matrices.items() if q not in learning]
     return [
         f"costs{p} = synapse_costs(size{p}, {' + '.join(static or ['0'])})",

@@ -32,7 +32,7 @@ _CHEAP: Final = {
     "not", "or", "select_n", "sub",
 }  # fmt: skip
 _KEPT: Final = 1024  # models
-_ROOMS: Final = access, encodings, events, jit
+_MODULES: Final = access, encodings, events, jit
 
 
 def operations_of(neuron: Traced, noise: Sequence[str]) -> int:
@@ -99,7 +99,7 @@ for part in {"prange" if large else "range"}(parts):
     )
     taken, step = [*arrays, *words, *outputs, *names], step_range(neuron, noise)
     outside = {"prange": prange, "step_range": step}
-    return njit(parallel=large)(defined("neuron_step", taken, body, *_ROOMS, **outside))
+    return njit(parallel=large)(defined("neuron_step", taken, body, *_MODULES, **outside))
 
 
 def _loops(neuron: Traced, outputs: Sequence[str], drawn: int) -> list[str]:

@@ -22,7 +22,7 @@ from event_ops.network.cuda.pulled import BEGIN, pull_lines
 from event_ops.network.plan import Plan, changed, outputs
 
 _KEPT: Final = 1024  # plans
-_ROOMS: Final = device, access, row_products, threads, wide
+_MODULES: Final = device, access, row_products, threads, wide
 
 _RUN: Final = """\
 noted, ages_of = cuda.shared.array(THREADS, numba.int32), cuda.shared.array(THREADS, numba.int32)
@@ -97,7 +97,7 @@ def kernel(plan: Plan, names: tuple[str, ...], parts: tuple[Rows, ...], how: How
     outside |= {"THREADS": how.threads, "WARPS": how.threads // WARP, "ITEMS": len(parts)}
     outside |= {"POPULATIONS": len(plan.populations), "MOST": np.iinfo(np.int32).max}
     old = [f"old_{name}" for name in updated(plan)]
-    function = defined("network_run", [*names, *old, *results(plan)], body, *_ROOMS, **outside)
+    function = defined("network_run", [*names, *old, *results(plan)], body, *_MODULES, **outside)
     return cuda.jit(launch_bounds=(how.threads, 1))(function)
 
 

@@ -9,7 +9,7 @@ from event_ops.codegen.emit import defined, filled
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network.gradient import transposes
 from event_ops.network.gradient.adjoint import adjoint_of, has_surrogate, reach_of
-from event_ops.network.gradient.forward import ROOMS, on_threads
+from event_ops.network.gradient.forward import MODULES, on_threads
 from event_ops.network.gradient.lines import Backwards, Wanted, float_places, float_traces
 from event_ops.network.gradient.source import step_lines
 from event_ops.network.plan import Plan
@@ -92,5 +92,5 @@ def kernel(plan: Plan, names: tuple[str, ...], wanted: Wanted) -> Any:
             if wanted.place(f"init{p}_{k}")
         ],
     )
-    share = njit(defined("run_share", ["share", *taken], body, transposes, *ROOMS, **outside))
+    share = njit(defined("run_share", ["share", *taken], body, transposes, *MODULES, **outside))
     return on_threads("network_backward", taken, share)

@@ -16,7 +16,7 @@ from event_ops.network.plan import Plan
 from event_ops.neurons.numba_cpu import step_range
 
 _KEPT: Final = 1024  # plans
-ROOMS: Final = loops, loops_of_run, access
+MODULES: Final = loops, loops_of_run, access
 _SHARE: Final = """\
 count, every, segment, shares = numbers[0], numbers[1], numbers[2], numbers[3]
 {begin}
@@ -87,7 +87,7 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
     )
     taken = [*names, *outputs(plan)]
     steps = {f"step{p}": step_range(x.neuron) for p, x in enumerate(plan.populations)}
-    share = njit(defined("run_share", ["share", *taken], body, *ROOMS, np=np, **steps))
+    share = njit(defined("run_share", ["share", *taken], body, *MODULES, np=np, **steps))
     return on_threads("network_forward", taken, share)
 
 
