@@ -1,5 +1,7 @@
 """A kernel computes with what its callees read when it is wrapped, whenever they were compiled before."""
 
+import cmath
+
 import child_python
 import jax
 import jax.numpy as jnp
@@ -142,8 +144,7 @@ def test_between_two_kernels_python_called_with_other_types(monkeypatch):
     monkeypatch.setitem(globals(), "GAIN", 11.0)
     assert result(of_a_callee) == 11
     monkeypatch.setitem(globals(), "GAIN", 12.0)
-    assert amplified(1) == 11  # `gain` is compiled, and for no arguments
-    assert numba.njit(lambda v: amplified(v))(np.float32(1)) == 11  # a caller gets `gain` with `amplified`
+    assert amplified(1) == 12
     monkeypatch.setitem(globals(), "GAIN", 11.0)
     assert result(of_a_callee) == 11
 
@@ -163,13 +164,34 @@ def test_a_callee_has_code_for_python_when_python_calls_it():
     def has_wrapper():
         return ["cpython" in text for text in inverse.inspect_llvm().values()]
 
+    caller = numba.njit(lambda v: inverse(v))
     assert result(kernel) == 2
     assert has_wrapper() == [False]
-    assert inverse(v=np.float32(4)) == 0.25
-    assert has_wrapper() == [True]
-    with pytest.raises(ValueError, match="no inverse"):
-        inverse(np.float32(0))
+    assert inverse(v=np.float32(4)) == caller(np.float32(4)) == 0.25
+    assert has_wrapper() == [False, True]
+    for called in (inverse, caller):
+        with pytest.raises(ValueError, match="no inverse"):
+            called(np.float32(0))
     assert result(kernel) == 2
+
+
+def test_python_calls_two_functions_that_call_each_other_in_a_kernel():
+    assert result(of_two_that_call_each_other) == 3 * GAIN
+    numba.njit(lambda x: left(x, 2))(x := np.zeros(1, np.float32))
+    assert x == 2 * GAIN
+
+
+def test_python_calls_what_numba_compiled_for_a_kernel():
+    """Numba keeps `asin` of complex numbers, which calls other functions."""
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = cmath.asin(x[i] + 1j).real
+
+    z = 1 + 1j
+    assert result(kernel) == pytest.approx(cmath.asin(z).real)
+    assert numba.njit(lambda z: cmath.asin(z))(z) == pytest.approx(cmath.asin(z))
 
 
 def test_what_did_not_change_is_compiled_once():

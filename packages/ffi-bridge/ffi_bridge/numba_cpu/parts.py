@@ -2,7 +2,7 @@
 
 Numba compiles a function that another one calls for callers in Python, too: it emits a wrapper for them, into
 which the function is inlined and optimised once more, and makes machine code of both. A kernel is linked with
-LLVM's form of the function and needs none of that. Where Python calls the function, it is compiled anew.
+LLVM's form of the function and needs none of that. For callers in Python the function is compiled anew.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from ffi_bridge.numba_cpu.internals import (
     JITCodeLibrary,
     JITCPUCodegen,
     config,
-    global_compiler_lock,
     lookup_environment,
-    target_context,
 )
 
 _EXPORTED: Final = (llvm.Linkage.external, llvm.Linkage.linkonce_odr)
@@ -40,22 +38,15 @@ def _change_linkage(module: Any, kinds: Sequence[llvm.Linkage], to: str) -> None
             function.linkage = to
 
 
-class _Part:
-    """A function to Numba, under which it finds the code to link; for Python it is compiled when called."""
+class _Types(tuple[Any, ...]):
+    """The types under which a dispatcher has a part: no others equal them, but while parts are compiled."""
 
-    def __init__(self) -> None:
-        self._of: Any = None  # the dispatcher, which owns it
+    __slots__ = ()
+    are_found = False
+    __hash__ = tuple.__hash__
 
-    def belongs_to(self, dispatcher: Any) -> None:
-        self._of = weakref.ref(dispatcher)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        dispatcher = self._of()
-        with global_compiler_lock:
-            for types in [types for types, x in dispatcher.overloads.items() if x.entry_point is self]:
-                del dispatcher.overloads[types]
-                target_context().remove_user_function(self)
-        return dispatcher(*args, **kwargs)
+    def __eq__(self, other: object) -> bool:
+        return self.are_found and tuple.__eq__(self, other)
 
 
 class _Library(JITCodeLibrary):
@@ -135,7 +126,10 @@ class _Library(JITCodeLibrary):
         _change_linkage(whole, (llvm.Linkage.weak_odr,), "linkonce_odr")
 
     def _get_module_for_linking(self) -> Any:
-        """Return a copy with all callees, for a library of Numba's, which asks its own callees alone."""
+        """Return a copy with all callees, for a library of Numba's, which asks its own callees alone.
+
+        Numba keeps functions of its own that it compiled as parts, and takes them for callers in Python.
+        """
         self._ensure_finalized()
         module = self._final_module.clone()
         self._link_in_callees(module)
@@ -224,15 +218,15 @@ def as_parts() -> Generator[None]:
     def without_wrapper(*_: Any, **__: Any) -> None:
         pass
 
-    def part(_: CPUContext, library: Any, described: Any, __: object) -> _Part:
+    def key_of_part(_: CPUContext, library: Any, described: Any, __: object) -> object:
         codegen_of_parts().libraries[described.llvm_func_name] = library
-        return _Part()
+        return object()
 
     def add_overload(dispatcher: Any, compiled: CompileResult) -> None:
         # Not into the table of what Python may call.
-        dispatcher.overloads[tuple(compiled.signature.args)] = compiled
-        compiled.entry_point.belongs_to(dispatcher)
+        dispatcher.overloads[_Types(compiled.signature.args)] = compiled
 
-    context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
-    with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
+    context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": key_of_part}
+    dispatcher, types = replaced(Dispatcher, add_overload=add_overload), replaced(_Types, are_found=True)
+    with replaced(CPUContext, **context), dispatcher, types:
         yield
