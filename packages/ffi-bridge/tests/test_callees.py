@@ -194,6 +194,27 @@ def test_python_calls_what_numba_compiled_for_a_kernel():
     assert numba.njit(lambda z: cmath.asin(z))(z) == pytest.approx(cmath.asin(z))
 
 
+def test_a_declared_result_is_no_other_in_a_kernel():
+    @numba.njit("int64(float32)")
+    def whole(v):
+        return v * 2.5
+
+    @numba.njit((numba.int64,))
+    def counted(n):
+        for i in range(n):
+            yield i + 1
+
+    @numba.njit
+    def kernel(x, y):
+        y[:] = 0
+        for i in range(x.size):
+            for _ in counted(3):
+                y[i] += whole(x[i])
+
+    assert result(kernel) == 6
+    assert whole(np.float32(1)) == 2
+
+
 def test_what_did_not_change_is_compiled_once():
     @numba.njit
     def callee(v):

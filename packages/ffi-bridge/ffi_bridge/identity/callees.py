@@ -77,16 +77,13 @@ def _is_outdated(callee: Any, digest: str) -> bool:
 
 def _forget(callee: Any) -> None:
     # A dispatcher with declared signatures compiles nothing later by itself.
-    signatures = list(getattr(callee, "overloads", ()))
+    signatures = internals.signatures_of(callee) if internals.has_declared_signatures(callee) else []
     internals.forget_results(callee)
-    if internals.has_declared_signatures(callee):
-        _compile(callee, signatures)
+    _compile(callee, signatures)
 
 
 def _compile(dispatcher: Any, signatures: list[Any]) -> None:
-    compile_one = getattr(dispatcher, "compile_device", dispatcher.compile)
-    with internals.more_signatures(dispatcher):
-        for signature in signatures:
-            # A signature that no longer compiles fails where a kernel needs it.
-            with contextlib.suppress(NumbaError):
-                compile_one(signature)
+    for signature in signatures:
+        # A signature that no longer compiles fails where a kernel needs it.
+        with internals.more_signatures(dispatcher), contextlib.suppress(NumbaError):
+            internals.compile_declared(dispatcher, signature)

@@ -9,6 +9,7 @@ has such an object has loaded its package. `numba_cpu.internals`, `numba_cuda.by
 
 import ctypes
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Generator
@@ -152,6 +153,24 @@ def forget_results(callee: Any) -> None:
 def has_declared_signatures(dispatcher: Any) -> bool:
     """Return whether a dispatcher compiles only the signatures that its decorator names."""
     return not getattr(dispatcher, "_can_compile", True)
+
+
+def signatures_of(dispatcher: Any) -> list[Any]:
+    """Return the signatures for which a dispatcher has compiled code."""
+    return [x.signature for x in dispatcher.overloads.values()]
+
+
+def compile_declared(dispatcher: Any, signature: Any) -> None:
+    """Compile a dispatcher for a signature, whose result may be declared as another than the body returns."""
+    args, result = tuple(signature.args), signature.return_type
+    if hasattr(result, "yield_type"):  # a generator's, which Numba makes itself
+        result = None
+    if not hasattr(dispatcher, "compile_device"):
+        dispatcher.compile(args if result is None else signature)
+    elif "return_type" in inspect.signature(dispatcher.compile_device).parameters:
+        dispatcher.compile_device(args, result)
+    else:  # numba-cuda-mlir, which drops declared results
+        dispatcher.compile_device(args)
 
 
 @contextmanager
