@@ -175,6 +175,33 @@ def test_a_callee_has_code_for_python_when_python_calls_it():
     assert result(kernel) == 2
 
 
+def test_python_calls_a_function_whose_callees_a_kernel_calls():
+    @numba.njit
+    def inner(v):
+        if v > 9:
+            raise ValueError("too large", v)
+        return v + 1
+
+    @numba.njit
+    def outer(v):
+        return 2 * inner(v)
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = outer(x[i])
+
+    @numba.njit
+    def above(v):
+        return outer(v) - 1
+
+    assert result(kernel) == 4
+    assert above(np.float32(1)) == 3
+    with pytest.raises(ValueError, match="too large") as caught:
+        above(np.float32(10))
+    assert caught.value.args == ("too large", 10)
+
+
 def test_python_calls_two_functions_that_call_each_other_in_a_kernel():
     assert result(of_two_that_call_each_other) == 3 * GAIN
     numba.njit(lambda x: left(x, 2))(x := np.zeros(1, np.float32))
