@@ -92,15 +92,16 @@ def facts(operator: Operator) -> str:
 
 
 def definition(operator: Operator) -> str:
-    """Include the definition: a file of the operator, a function of its family's, or its term in op.py."""
+    """Include the definition: a file of the operator, a function of its family's, or the terms of op.py."""
     folder, name = f"{CATALOG}.{operator.name}", operator.name
     module = operator.kernel.reference.builder.partition(":")[0]
     if path(f"{folder}.reference").exists():
         return included(f"{folder}.reference")
     if module.startswith("event_ops.kernels."):
         return included(module, name)
-    terms = [x for x in functions(f"{folder}.op") if x.startswith("of_")]
-    return "\n\n".join(included(f"{folder}.op", term) for term in terms)
+    named = inspect.unwrap(operator.function).__globals__
+    terms = [x for name, x in named.items() if name.startswith("of_")]
+    return "\n\n".join(included(term.__module__, term.__name__) for term in terms)
 
 
 def included(module: str, function: str = "") -> str:
