@@ -37,7 +37,7 @@ def test_integers_that_32_bits_would_change_are_refused(call):
         ValueError, match=r"holds 4294967298 to 4294967298, which int32 cannot; enable 64-bit"
     ):
         call(np.array([2**32 + 2]))
-    with pytest.raises(ValueError, match="holds integers that int32 cannot; enable 64-bit"):
+    with pytest.raises(ValueError, match="which int32 cannot; enable 64-bit"):
         call([2**32 + 2])
 
 

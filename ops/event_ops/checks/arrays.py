@@ -36,10 +36,12 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
         return x
     try:
         array = jnp.asarray(x)
-    except OverflowError:  # integers of Python, in a list
-        widest = jax.dtypes.canonicalize_dtype(np.int64)
+    except OverflowError:  # integers of Python
+        given, widest = np.asarray(x, object), jax.dtypes.canonicalize_dtype(np.int64)
         instead = ENABLE_X64 if widest == np.int32 else "pass smaller ones"
-        raise ValueError(f"{name} holds integers that {widest} cannot; {instead}") from None
+        raise ValueError(
+            f"{name} holds {given.min()} to {given.max()}, which {widest} cannot; {instead}"
+        ) from None
     if isinstance(x, np.ndarray | np.integer) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
         limits = np.iinfo(array.dtype)
         if x.min() < limits.min or x.max() > limits.max:
