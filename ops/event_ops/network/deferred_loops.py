@@ -23,10 +23,10 @@ from event_ops.network.waiting_spikes import (
     AT,
     KEPT,
     LAST,
-    NEVER,
     POSITION,
     SEVERAL,
     WHEN,
+    forget_spikes,
     oldest,
     past_traces,
 )
@@ -151,10 +151,10 @@ def make_update_all(update_row: Any) -> Any:
 
     @njit
     def update_all(work: Any, step: Any, low: Any, high: Any) -> None:
-        waiting = work[3]
+        waiting, share = work[3], work[4]
         for i in range(np.uintp(waiting.steps.shape[1])):
             update_row(work, i, step, low, high)
-        waiting.newest[low:high], waiting.kept[low:high] = NEVER, 0
+        forget_spikes(waiting, share, low, high)
 
     return update_all
 

@@ -17,9 +17,9 @@ _TAKEN: Final = ("k", "pre", "post", "kept", "back", "past", "values")
 _STEP: Final = """\
 waiting{q} = Deferred({arrays})
 work{q} = (weights{q}, matrix{q}_1, matrix{q}_2), {variables}, decays_pre{q}, waiting{q}, share
+if not has_room(waiting{q}, found{q}):
+    update{q}(work{q}, {step} - 1, low{p}, high{p})
 if defers(waiting{q}, share, found{q}.size, {step}, turns - 1, high{p} - low{p}):
-    if not has_room(waiting{q}, found{q}):
-        update{q}(work{q}, {step} - 1, low{p}, high{p})
     {acts}
 else:
     {otherwise}"""

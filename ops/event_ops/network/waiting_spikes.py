@@ -9,7 +9,8 @@ from event_ops.kernels.numba_cpu.jit import INLINED, njit
 # Keeping spikes costs a pass over all synapses at the end, 1 ns an entry; a change at once takes some 10 ns
 # longer than one that waited: in hpc_benchmark, 81 million synapses that learn, on one thread.
 _ENTRIES_A_CHANGE: Final = 8
-FOUND, IS_ON = 0, 1  # places in `counts`
+FOUND, STATE = 0, 1  # places in `counts`
+_OFF, _ON, _NEVER_AGAIN = range(3)  # states
 # Rows of `lists`. `list_reaching` fills three: places of synapses with one spike, its steps, and places of
 # synapses with several. Then, among the spikes of a neuron that wait, the one to apply, and the last.
 AT, WHEN, SEVERAL, POSITION, LAST = range(5)
@@ -26,7 +27,7 @@ class Deferred(NamedTuple):
     kept: Any  # int32 (receivers,): how many wait
     spikes: Any  # int32 (receivers * KEPT,): their steps
     values: Any  # (traces, receivers * KEPT), postsynaptic, in these steps
-    counts: Any  # int64 (shares, a line of the cache): spikes of the run, whether they are kept
+    counts: Any  # int64 (shares, a line of the cache): spikes of the run, and the state, whether they wait
     past: Any  # (shares, traces, steps + 1), presynaptic, since a row was up to date
     block: Any  # (shares, inputs of on_post * ROOM)
     lists: Any  # int32 (shares, 5, ROOM): of synapses to change
@@ -41,9 +42,9 @@ def defers(waiting: Any, share: Any, found: Any, step: Any, steps: Any, neurons:
     counts = waiting.counts[share]
     counts[FOUND] += found
     expected, needed = counts[FOUND] * (steps - step), neurons // _ENTRIES_A_CHANGE * (step + 1)
-    if counts[IS_ON] == 0 and expected > needed:
-        counts[IS_ON], waiting.steps[share, :] = 1, step - 1
-    return counts[IS_ON] > 0
+    if counts[STATE] == _OFF and expected > needed:
+        counts[STATE], waiting.steps[share, :] = _ON, step - 1
+    return counts[STATE] == _ON
 
 
 @njit(**INLINED)
@@ -58,7 +59,7 @@ def has_room(waiting: Any, ids: Any) -> Any:
 @njit(**INLINED)
 def is_deferring(waiting: Any, share: Any) -> Any:
     """Return whether rows may be behind."""
-    return waiting.counts[share, IS_ON] > 0
+    return waiting.counts[share, STATE] == _ON
 
 
 @njit(**INLINED)
@@ -78,6 +79,20 @@ def keep_spikes(waiting: Any, step: Any, ids: Any) -> None:
         waiting.spikes[j * KEPT + np.uintp(kept[j])] = step
         newest[j, 0], newest[j, 1] = step, newest[j, 0]
         kept[j] += np.int32(1)
+
+
+@njit(**INLINED)
+def forget_spikes(waiting: Any, share: Any, low: Any, high: Any) -> None:
+    """Forget the spikes of a range of neurons, all of which were applied.
+
+    Where they were too few to pay for that, as of one neuron that has most, none waits from here on.
+    """
+    waited = 0
+    for j in range(np.uintp(low), np.uintp(high)):
+        waited += waiting.kept[j]
+    if waited * _ENTRIES_A_CHANGE < high - low:
+        waiting.counts[share, STATE] = _NEVER_AGAIN
+    waiting.newest[low:high], waiting.kept[low:high] = NEVER, 0
 
 
 @njit(**INLINED)
