@@ -39,7 +39,7 @@ def _change_linkage(module: Any, kinds: Sequence[llvm.Linkage], to: str) -> None
 
 
 class _Types(tuple[Any, ...]):
-    """The types under which a dispatcher has a part: no others equal them, but while parts are compiled."""
+    """The types under which a dispatcher has a part: while none are compiled, Numba finds nothing by them."""
 
     __slots__ = ()
     are_found = False
@@ -218,6 +218,7 @@ def as_parts() -> Generator[None]:
     def without_wrapper(*_: Any, **__: Any) -> None:
         pass
 
+    # Numba finds what to link by the object that it would call from Python.
     def key_of_part(_: CPUContext, library: Any, described: Any, __: object) -> object:
         codegen_of_parts().libraries[described.llvm_func_name] = library
         return object()
