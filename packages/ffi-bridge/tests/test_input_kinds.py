@@ -45,6 +45,13 @@ def test_it_is_named_with_the_remedy(kind):
         call(x)
 
 
+def test_bytes_of_another_machine_are_named_where_jax_takes_them():
+    np.testing.assert_array_equal(call(np.ones(4, "f4")), np.full(4, 2))
+    for args, named in (((np.ones(4, ">f4"),), {}), ((), {"x": np.ones(4, ">f4")})):
+        with pytest.raises(KernelTypeError, match=r"'x' is .* of another machine: x.astype\('float32'\)"):
+            call(*args, **named)
+
+
 @pytest.mark.parametrize("x", [RECORDS, "abc"])
 def test_of_functions_and_ufuncs_too(x):
     for wrapped in (

@@ -68,6 +68,12 @@ def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def refusing(*args: Any, **named: Any) -> Any:
         try:
+            # JAX takes their bytes as they are where it has compiled for such a shape before.
+            for x in args:
+                if type(x) is np.ndarray and not x.dtype.isnative:
+                    raise TypeError(x.dtype)
+            if named and any(isinstance(x, np.ndarray) and not x.dtype.isnative for x in named.values()):
+                raise TypeError(named)
             return call(*args, **named)
         except TypeError as error:
             # Ours name the input already.
