@@ -3,8 +3,6 @@
 import importlib.util
 import types
 import warnings
-from collections.abc import Iterable
-from typing import Any
 from unittest import mock
 
 import numba
@@ -108,10 +106,10 @@ def double_each(x, out):
         out[i] = 2 * x[i]
 
 
-def entries(functions: Iterable[Any]) -> list[str]:
+def entries(found: internals.CompileResult) -> list[str]:
     """The machine code, as text, of functions that enter a parallel region."""
-    texts = [str(f) for f in functions if not f.is_declaration]
-    return [text for text in texts if f"call void @{internals.PARALLEL_FOR}" in text]
+    functions = (f for f in internals.linked_functions(found) if not f.is_declaration)
+    return [str(f) for f in functions if f"call void @{internals.PARALLEL_FOR}" in str(f)]
 
 
 def takes_the_gil(text: str) -> bool:
@@ -120,13 +118,13 @@ def takes_the_gil(text: str) -> bool:
 
 @pytest.mark.promise(2)
 def test_a_parallel_region_is_entered_without_the_gil_which_numbas_own_callers_take():
-    ours = entries(internals.linked_functions(compiled(double_each, name="free", parallel=True)))
+    ours = entries(compiled(double_each, name="free", parallel=True))
     dispatcher = numba.njit(parallel=True)(double_each)
     dispatcher.compile((ARRAY, ARRAY))
     (numbas,) = dispatcher.overloads.values()
     assert ours
     assert not any(map(takes_the_gil, ours))
-    assert any(map(takes_the_gil, entries(internals.finished_module(numbas).functions)))
+    assert any(map(takes_the_gil, entries(numbas)))
 
 
 @pytest.mark.promise(2)
@@ -134,7 +132,7 @@ def test_another_name_of_the_functions_that_enter_a_region_is_told_of(monkeypatc
     monkeypatch.setattr(internals, "PARALLEL_ENTRY", ".another.")
     with pytest.warns(UntestedVersionWarning, match=r"lets go of the GIL in .*\.kernel\..*newer ffi-bridge"):
         found = compiled(double_each, name="renamed", parallel=True)
-    assert any(map(takes_the_gil, entries(internals.linked_functions(found))))
+    assert any(map(takes_the_gil, entries(found)))
 
 
 def test_the_pool_of_threads_is_called_as_ours_is():

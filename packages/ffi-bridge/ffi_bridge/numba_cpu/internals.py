@@ -53,9 +53,8 @@ with private_api("numba", numba.__version__, TESTED):
     # `parts` overrides these.
     look_up(CPUContext, "codegen", "create_cpython_wrapper", "get_executable")
     look_up(Dispatcher, "add_overload")
-    look_up(JITCodeLibrary, "_finalize_specific", "add_linking_library")
-    look_up(JITCodeLibrary, "_optimize_functions", "_optimize_final_module", "_verify_declare_only_symbols")
-    look_up(JITCodeLibrary, "_get_module_for_linking", "get_pointer_to_function")
+    look_up(JITCodeLibrary, "_finalize_specific", "_optimize_functions", "_optimize_final_module")
+    look_up(JITCodeLibrary, "get_pointer_to_function")
     look_up(JITCPUCodegen, "_add_module", "_function_pass_manager")
     look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
     look_up(CPUCallConv, "raise_error")
@@ -191,7 +190,7 @@ def function_of(compiled: CompileResult) -> Any:
 def linked_functions(compiled: CompileResult) -> list[Any]:
     """Return the functions of a kernel's library, and of the libraries that it is linked with."""
     library: Any = compiled.library
-    libraries = [library, *library.linked()]
+    libraries = [library, *library._linking_libraries]
     return [function for each in libraries for function in each._final_module.functions]
 
 

@@ -2,18 +2,16 @@
 
 Numba compiles a function that another one calls for callers in Python, too: it emits a wrapper for them, into
 which the function is inlined and optimised once more, and makes machine code of both. A kernel is linked with
-LLVM's form of the function and needs none of that. For callers in Python the function is compiled anew.
+LLVM's form of the function and needs none of that. Where Python calls the function, it is compiled anew.
 """
 
 from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Final
-
-from llvmlite import binding as llvm
+from typing import Any
 
 from ffi_bridge.native.private_api import replaced
 from ffi_bridge.numba_cpu.internals import (
@@ -25,82 +23,50 @@ from ffi_bridge.numba_cpu.internals import (
     JITCodeLibrary,
     JITCPUCodegen,
     config,
+    global_compiler_lock,
     lookup_environment,
+    target_context,
 )
 
-_EXPORTED: Final = (llvm.Linkage.external, llvm.Linkage.linkonce_odr)
 
+class _Part:
+    """A function to Numba, under which it finds the code to link; for Python it is compiled when called."""
 
-def _change_linkage(module: Any, kinds: Sequence[llvm.Linkage], to: str) -> None:
-    """Change the linkage of the functions that a module defines, where it is of these kinds."""
-    for function in module.functions:
-        if not function.is_declaration and function.linkage in kinds:
-            function.linkage = to
+    def __init__(self) -> None:
+        self._of: Any = None  # the dispatcher, which owns it
 
+    def belongs_to(self, dispatcher: Any) -> None:
+        self._of = weakref.ref(dispatcher)
 
-class _Types(tuple[Any, ...]):
-    """The types under which a dispatcher has a part: while none are compiled, Numba finds nothing by them."""
-
-    __slots__ = ()
-    are_found = False
-    __hash__ = tuple.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self.are_found and tuple.__eq__(self, other)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        dispatcher = self._of()
+        with global_compiler_lock:
+            for types in [types for types, x in dispatcher.overloads.items() if x.entry_point is self]:
+                del dispatcher.overloads[types]
+                target_context().remove_user_function(self)
+        return dispatcher(*args, **kwargs)
 
 
 class _Library(JITCodeLibrary):
-    """A module of LLVM: finished when a caller is compiled, machine code when its address is asked for.
+    """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
 
-    `is_whole`: it holds all that it calls, and is optimised; no caller is linked with it. A part is linked
-    and optimised within each whole that calls it, not once for each function above it; or alone, where its
-    address is asked for. Until then a finished part is bitcode, which takes less memory than a module: Numba
-    keeps all parts of a process.
+    `is_whole`: nothing else is linked with it, and it is optimised. A part is optimised within a whole, not
+    once for each function above it, with all that it calls; or alone, where its address is asked for.
 
     A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
     only one of the two is ever linked.
     """
 
     _is_added = _is_begun = is_whole = False
-    _module: Any = None
-    _bitcode = b""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self._ours = codegen
         self._settings = {x: getattr(config, x) for x in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
-        self._callees = list[Any]()
-
-    @property
-    def _final_module(self) -> Any:
-        """The module, a new one of bitcode each time."""
-        return llvm.parse_bitcode(self._bitcode) if self._bitcode else self._module
-
-    @_final_module.setter
-    def _final_module(self, module: Any) -> None:
-        self._module, self._bitcode = module, b""
-
-    def add_linking_library(self, library: Any) -> None:
-        library._ensure_finalized()
-        self._reload_init |= library._reload_init
-        self._callees.append(library)
-
-    def linked(self) -> list[Any]:
-        """Return the libraries that a whole is linked with: callees, and theirs, each once."""
-        found, waiting = dict[Any, None](), [self]
-        while waiting:
-            for library in waiting.pop()._callees:
-                if library not in found:
-                    found[library] = None
-                    # A library of Numba's has all that it calls in its module.
-                    waiting += [library] if isinstance(library, _Library) else []
-        return list(found)
 
     def finalize(self) -> None:
         self._is_begun = True
         super().finalize()
-        if not self.is_whole:
-            self._bitcode, self._module = self._module.as_bitcode(), None
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Optimise definitions alone: LLVM never gives back all memory of a function's passes."""
@@ -111,34 +77,9 @@ class _Library(JITCodeLibrary):
                 passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Link a whole and optimise it; leave a part as it is."""
         if self.is_whole:
-            self._link_in_callees(self._final_module)
-            with replaced(config, **self._settings):  # as its functions were emitted, whoever needs it
+            with replaced(config, **self._settings):  # whoever comes to need it first
                 super()._optimize_final_module()
-
-    def _link_in_callees(self, whole: Any) -> None:
-        for library in self.linked():
-            module = library._final_module.clone()
-            # Weak, since what may be left out is linked only where something linked before refers to it.
-            _change_linkage(module, _EXPORTED, "weak_odr")
-            whole.link_in(module)
-        _change_linkage(whole, (llvm.Linkage.weak_odr,), "linkonce_odr")
-
-    def _get_module_for_linking(self) -> Any:
-        """Return a copy with all callees, for a library of Numba's, which asks its own callees alone.
-
-        Numba keeps functions of its own that it compiled as parts, and takes them for callers in Python.
-        """
-        self._ensure_finalized()
-        module = self._final_module.clone()
-        self._link_in_callees(module)
-        _change_linkage(module, _EXPORTED, "linkonce_odr")
-        return module
-
-    def _verify_declare_only_symbols(self) -> None:
-        if self.is_whole:
-            super()._verify_declare_only_symbols()
 
     def _finalize_specific(self) -> None:
         self._finalized = True  # from here on another library can be linked with it
@@ -173,7 +114,6 @@ class _Library(JITCodeLibrary):
     def _add(self) -> None:
         if not self._is_added:
             self._is_added = True
-            self._final_module = self._final_module  # no longer bitcode
             if not self.is_whole:
                 self.is_whole = True
                 self._optimize_final_module()
@@ -218,16 +158,15 @@ def as_parts() -> Generator[None]:
     def without_wrapper(*_: Any, **__: Any) -> None:
         pass
 
-    # Numba finds what to link by the object that it would call from Python.
-    def key_of_part(_: CPUContext, library: Any, described: Any, __: object) -> object:
+    def part(_: CPUContext, library: Any, described: Any, __: object) -> _Part:
         codegen_of_parts().libraries[described.llvm_func_name] = library
-        return object()
+        return _Part()
 
     def add_overload(dispatcher: Any, compiled: CompileResult) -> None:
         # Not into the table of what Python may call.
-        dispatcher.overloads[_Types(compiled.signature.args)] = compiled
+        dispatcher.overloads[tuple(compiled.signature.args)] = compiled
+        compiled.entry_point.belongs_to(dispatcher)
 
-    context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": key_of_part}
-    dispatcher, types = replaced(Dispatcher, add_overload=add_overload), replaced(_Types, are_found=True)
-    with replaced(CPUContext, **context), dispatcher, types:
+    context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
+    with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
         yield
