@@ -13,6 +13,7 @@ from event_ops.checks.csr import check_indptr
 from event_ops.checks.keywords import known_integer
 from event_ops.network.plasticity import Plasticity
 from event_ops.sparse.compact import CompactCSR
+from event_ops.sparse.convert import row_of_each
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.pytree import register
 
@@ -175,9 +176,7 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     if A.indptr.ndim > 1:
         raise ValueError(f"A has {len(A.indptr)} parts; expected one delay for all, or a CSR matrix")
     check_indptr(A.indptr, A.nse, "without an entry behind the last row, each has a delay")
-    counts: Any = np.diff(np.asarray(A.indptr)).astype(np.int64)  # as NumPy repeats
-    sources = np.repeat(np.arange(rows), counts)
-    row = sources * slots + delays
+    row = row_of_each(A.indptr) * slots + delays
     order = np.argsort(row, kind="stable")
     ends = np.searchsorted(row[order], np.arange(rows * slots + 1)).astype(A.indptr.dtype)
     shape, least = (rows * slots, columns), int(delays.min(initial=slots))  # of no entries, none arrives

@@ -11,7 +11,7 @@ from event_ops.checks.csr import MEND, check_indptr
 from event_ops.checks.packed_entries import MOST_NARROW, WORD_BITS, are_narrow, equal_starts, index_bits
 from event_ops.checks.values import check_values
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
-from event_ops.sparse.convert import Parts, spanned_entries
+from event_ops.sparse.convert import Parts, row_of_each, spanned_entries
 from event_ops.sparse.partition import balanced_starts
 
 
@@ -71,7 +71,7 @@ def _cut(ids: Any, indptr: Any, starts: Any) -> tuple[np.ndarray, np.ndarray, np
     """Return the order of entries by part and row, the part of each, and (parts, rows + 1), their ends."""
     rows, parts = indptr.size - 1, len(starts) - 1
     part = np.searchsorted(starts[1:-1], ids, side="right")
-    by_part = part * rows + _row_of_each(indptr)
+    by_part = part * rows + row_of_each(indptr)
     order = np.argsort(by_part, kind="stable")
     ends = np.searchsorted(by_part[order], np.arange(parts * rows + 1)).astype(indptr.dtype)
     return order, part, np.stack([ends[k * rows :][: rows + 1] for k in range(parts)])
@@ -141,12 +141,6 @@ def coded(A: Any, rtol: float, atol: float) -> tuple[Any, Any, Any, float]:
     return words_of(indices, fit.codes, shape[1]), indptr, fit.scale, float(_relative(fit, weights))
 
 
-def _row_of_each(indptr: Any) -> Any:
-    """Return the row of each entry."""
-    # NumPy repeats as often as signed integers say.
-    return np.repeat(np.arange(indptr.size - 1), np.diff(indptr).astype(np.int64))
-
-
 def _without_codes(weights: Any, indptr: Any) -> Any:
     """Return the one weight of all entries, or that of each row if all of its entries have one, or None."""
     if weights.size and (weights == weights[0]).all():
@@ -154,7 +148,7 @@ def _without_codes(weights: Any, indptr: Any) -> Any:
     held = np.diff(indptr) > 0
     scale = np.zeros(held.size, weights.dtype)
     scale[held] = weights[indptr[:-1][held]]
-    return scale if (weights == scale[_row_of_each(indptr)]).all() else None
+    return scale if (weights == scale[row_of_each(indptr)]).all() else None
 
 
 def _fit(weights: Any, indptr: Any, shape: tuple[int, int], rtol: float, atol: float) -> _Fit:
@@ -168,7 +162,7 @@ def _fit(weights: Any, indptr: Any, shape: tuple[int, int], rtol: float, atol: f
     fit = _of_groups(weights, np.zeros(weights.size, int), 1, bits, bound)
     if not fit.wrong.any():
         return fit._replace(scale=fit.scale[0])
-    rows = _row_of_each(indptr)
+    rows = row_of_each(indptr)
     fit = _of_groups(weights, rows, shape[0], bits, bound)
     if fit.wrong.any():
         raise ValueError(_refusal(fit, weights, bound, bits, shape[1]))

@@ -77,6 +77,13 @@ def text_of(A: Any, *, axes: int, per: str = "") -> str:
     return f"{type(A).__name__}({rows} x {columns}, {stored}{notes})"
 
 
+def row_of_each(indptr: Any) -> Any:
+    """Return the row of each entry of a known indptr."""
+    lengths = np.diff(np.asarray(indptr))
+    # NumPy repeats as often as signed integers say.
+    return np.repeat(np.arange(lengths.size), lengths.astype(np.int64))
+
+
 def spanned_entries(parts: Parts, hint: str | None = MEND, *, free: bool = True) -> Parts:
     """Return the parts without entries that indptr does not span, and without free slots, where known.
 

@@ -12,6 +12,7 @@ from event_ops.checks.arrays import as_array
 from event_ops.checks.procedural import check_prob, procedural_shape, seed_word, weight_parameters
 from event_ops.kernels.reference.bernoulli import GAP_BITS, NO_ENTRY, gap_table, weights_at
 from event_ops.kernels.reference.random_numbers import outcome, philox2x32
+from event_ops.sparse.convert import row_of_each
 
 
 def procedural_tocsr(
@@ -59,8 +60,7 @@ def procedural_todense(
     Takes and refuses what `procedural_tocsr` does. Differentiable in weight.
     """
     data, indices, indptr = procedural_tocsr(weight, seed, prob=prob, shape=shape, distribution=distribution)
-    rows = np.repeat(np.arange(shape[0]), np.diff(np.asarray(indptr)))
-    return jnp.zeros(shape, data.dtype).at[rows, indices].set(data)
+    return jnp.zeros(shape, data.dtype).at[row_of_each(indptr), indices].set(data)
 
 
 def _entries(seed: np.ndarray, prob: float, shape: tuple[int, int]) -> tuple[np.ndarray, ...]:
