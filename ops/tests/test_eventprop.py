@@ -19,13 +19,8 @@ REFRACTORY = [0.0, 0.3, 2.5]  # none, within a step, and over some
 def test_spikes_are_those_of_a_simulation_without_a_grid(seed, tau_m, tau_syn, of_weights):
     with jax.enable_x64(True):
         given = layer(seed, of_weights)
-        constants = {
-            "tau_m": tau_m,
-            "tau_syn": tau_syn,
-            "V_reset": -0.2,
-            "E_L": 0.3,
-            "t_ref": REFRACTORY[seed],
-        }
+        constants = {"tau_m": tau_m, "tau_syn": tau_syn, "V_reset": -0.2, "E_L": 0.3}
+        constants["t_ref"] = REFRACTORY[seed]
         spikes = run(*given, **constants, capacity=400)
         when, who, weights, recurrent, delay, recurrent_delay = map(np.asarray, given)
         rows, delays = np.concatenate([weights, recurrent]), np.concatenate([delay, recurrent_delay])
@@ -172,7 +167,7 @@ def test_the_native_run_is_the_reference(dtype, tolerance, of_weights):
 
 @pytest.mark.parametrize(("of_weights", "dtype", "dt"), [(False, np.float32, 1.0), (True, np.float64, 0.7)])
 def test_a_release_comes_before_an_arrival_at_the_same_time(of_weights, dtype, dt):
-    """A spike that arrives at its own neuron as that is released: forwards and backwards in one order."""
+    """A neuron that sends spikes to itself is released first, forwards and backwards."""
     with jax.enable_x64(True):
         given = [np.asarray(x, dtype if x.dtype == float else x.dtype) for x in layer(1, of_weights)]
         wait = 3 * dt

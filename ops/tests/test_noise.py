@@ -75,7 +75,7 @@ def test_bits_are_the_same_on_every_backend_and_in_both_dtypes(operator, backend
 
 @OPERATORS
 def test_neurons_steps_seeds_streams_and_operators_are_independent(operator):
-    """By the reference, whose bits all backends have: a kernel is compiled for each stream."""
+    """The reference draws them: all backends have its bits, and compile a kernel for each stream."""
     n = 1 << 16
     drawn = partial(draw, operator, n, backend="reference")
     whole = drawn()

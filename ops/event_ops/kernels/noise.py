@@ -1,4 +1,4 @@
-"""Checks of the operators that add random numbers, and what they compute for a neuron."""
+"""Checks and the term of the operators that add random numbers."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def checked_pair(**pair: Any) -> tuple[jax.Array, jax.Array]:
 def drawn(
     distribution: str, base: jax.Array, scale: jax.Array, words: tuple[Any, Any, Any], stream: int
 ) -> dict[str, Any]:
-    """Return what `call_term` takes for base + scale * number, of one number for each neuron.
+    """Return the arguments of `call_term` for base + scale * number, with a number for each neuron.
 
     words: seed, step and first. A base that is an array is a state, which is updated in place.
     """

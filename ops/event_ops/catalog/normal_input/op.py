@@ -1,4 +1,4 @@
-"""The operator `normal_input`: its checks; kernels are those of a neuron that draws numbers."""
+"""The operator `normal_input`: checks, and a term with a normal number, from which kernels are made."""
 
 from typing import Any
 

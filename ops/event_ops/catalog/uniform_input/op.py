@@ -1,4 +1,4 @@
-"""The operator `uniform_input`: its checks; kernels are those of a neuron that draws numbers."""
+"""The operator `uniform_input`: checks, and a term with a uniform number, from which kernels are made."""
 
 import jax
 from jax.typing import ArrayLike

@@ -74,7 +74,7 @@ def _list_reaching(
 def list_reaching(
     context: Any, pairs: Any, entries: Any, k: Any, least: Any, base: Any, lists: Any, once: Any, several: Any
 ) -> Any:
-    """List those of WIDTH entries from place k on with pairs[entry, 0] >= least; unchecked.
+    """List the entries with pairs[entry, 0] >= least among WIDTH from place k on; unchecked.
 
     pairs: int32 (neurons, 2), whose second number is no larger than the first. Where the second is less than
     `least`, lists[0] gets place - base and lists[1] the first number, both behind `once` elements; elsewhere

@@ -232,7 +232,7 @@ def shuffled(builder: Any, vector: Any, order: list[int]) -> Any:
 
 
 def compressed(builder: Any, vector: Any, mask: Any) -> Any:
-    """Return the lanes of a vector of which the mask is set, in front; the others hold anything."""
+    """Return a vector that begins with the lanes where the mask is set; the rest is undefined."""
     kind, count = vector.type, vector.type.count
     function = ir.FunctionType(kind, (kind, mask.type, kind))
     name = f"llvm.experimental.vector.compress.v{count}i{kind.element.width}"

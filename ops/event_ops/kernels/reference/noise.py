@@ -112,6 +112,6 @@ def tables_of(*distributions: str) -> Any:
 
 
 def streams_of(noise: Sequence[str]) -> list[tuple[str, int]]:
-    """Return distribution and stream of what is drawn: its place, or the number in "normal@2"."""
+    """Return distribution and stream of each drawn number: 2 for "normal@2", and its place for "normal"."""
     parts = [drawn.partition("@") for drawn in noise]
     return [(name, int(stream or place)) for place, (name, _, stream) in enumerate(parts)]

@@ -93,8 +93,7 @@ def kernel(plan: Plan, names: tuple[str, ...]) -> Any:
 
 def on_threads(name: str, taken: list[str], share: Any) -> Any:
     """Return the kernel that has each thread do a share of the samples."""
-    # Numba types the loop twice, and in the second form 0-d arrays are their values, and the number of a turn
-    # is unsigned: with values and a signed number in both, a share is compiled once.
+    # Values and a signed number, so that a share is compiled once: see `_ON_THREADS` in network/numba_cpu.py.
     body = [f"{x} = hoist({x})" for x in taken if x.startswith("given")]
     body += ["for share in prange(numbers[3]):", f"    run_share(np.int64(share), {', '.join(taken)})"]
     return njit(parallel=True)(defined(name, taken, body, access, run_share=share, np=np, prange=prange))
