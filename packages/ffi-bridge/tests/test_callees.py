@@ -186,6 +186,33 @@ def test_python_calls_what_numba_compiled_for_a_kernel():
     assert numba.njit(lambda z: cmath.asin(z))(z) == pytest.approx(cmath.asin(z))
 
 
+def test_python_calls_functions_of_what_a_kernel_calls():
+    @numba.njit
+    def inner(v):
+        if v > 9:
+            raise ValueError("too large", v)
+        return v + 1
+
+    @numba.njit
+    def outer(v):
+        return 2 * inner(v)
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = outer(x[i])
+
+    @numba.njit
+    def above(v):
+        return outer(v) - 1
+
+    assert result(kernel) == 4
+    assert above(np.float32(1)) == 3
+    with pytest.raises(ValueError, match="too large") as caught:
+        above(np.float32(10))
+    assert caught.value.args == ("too large", 10)
+
+
 def test_a_declared_result_is_no_other_in_a_kernel():
     @numba.njit("int64(float32)")
     def whole(v):

@@ -54,7 +54,7 @@ with private_api("numba", numba.__version__, TESTED):
     look_up(CPUContext, "codegen", "create_cpython_wrapper", "get_executable")
     look_up(Dispatcher, "add_overload")
     look_up(JITCodeLibrary, "_finalize_specific", "_optimize_functions", "_optimize_final_module")
-    look_up(JITCodeLibrary, "get_pointer_to_function")
+    look_up(JITCodeLibrary, "get_pointer_to_function", "_get_module_for_linking")
     look_up(JITCPUCodegen, "_add_module", "_function_pass_manager")
     look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
     look_up(CPUCallConv, "raise_error")

@@ -13,6 +13,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from llvmlite import binding as llvm
+
 from ffi_bridge.native.private_api import replaced
 from ffi_bridge.numba_cpu.internals import (
     ENVIRONMENT,
@@ -51,22 +53,41 @@ class _Library(JITCodeLibrary):
     """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
 
     `is_whole`: nothing else is linked with it, and it is optimised. A part is optimised within a whole, not
-    once for each function above it, with all that it calls; or alone, where its address is asked for.
+    once for each function above it, with all that it calls; or alone, where its address is asked for. Until
+    then it is bitcode: Numba keeps all parts of a process, and a module takes ten times the memory.
 
     A parallel loop has a function compiled twice, for the types of its callers and for those of the loop, and
     only one of the two is ever linked.
     """
 
     _is_added = _is_begun = is_whole = False
+    _module: Any = None
+    _bitcode = b""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self._ours = codegen
         self._settings = {x: getattr(config, x) for x in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")}
 
+    @property
+    def _final_module(self) -> Any:
+        """The module, of a finished part a new one each time."""
+        return llvm.parse_bitcode(self._bitcode) if self._bitcode else self._module
+
+    @_final_module.setter
+    def _final_module(self, module: Any) -> None:
+        self._module, self._bitcode = module, b""
+
     def finalize(self) -> None:
         self._is_begun = True
         super().finalize()
+        if not (self.is_whole or self._is_added):
+            self._bitcode, self._module = self._module.as_bitcode(), None
+
+    def _get_module_for_linking(self) -> Any:
+        module = super()._get_module_for_linking()
+        self._shared_module = None  # a second copy, which Numba would keep
+        return module
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Optimise definitions alone: LLVM never gives back all memory of a function's passes."""
@@ -114,6 +135,7 @@ class _Library(JITCodeLibrary):
     def _add(self) -> None:
         if not self._is_added:
             self._is_added = True
+            self._final_module = self._final_module  # the one that the engine holds from here on
             if not self.is_whole:
                 self.is_whole = True
                 self._optimize_final_module()
