@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Final, NamedTuple
 
 from llvmlite import binding as llvm
@@ -46,6 +46,9 @@ class Place(NamedTuple):
         return Place(self.memory, None if self.offset is None or offset is None else self.offset + offset)
 
 
+_NOTHING: Final[Set[Place]] = frozenset()
+
+
 class Code:
     """The instructions of a function, read once."""
 
@@ -57,12 +60,15 @@ class Code:
         self._in_front: dict[int, tuple[int, int]] = {}  # a load -> its block, and how many steps come first
         self._blocks: dict[int, list[Step]] = {}
         self._touched: dict[int, dict[int, list[tuple[int, Step]]]] = {}
+        # What the last search from a load has found, for what the calls on its way had left.
+        self._stored: dict[int, tuple[dict[int, frozenset[Place]], set[tuple[int, int]]]] = {}
         self._layout = llvm.create_target_data(function.module.data_layout)
-        # LLVM makes types and texts anew each time, and each of a kernel's arrays asks for the same ones.
+        # LLVM makes types, names and texts anew each time, and each array of a kernel asks for the same ones.
         self.places = functools.cache(self._places)
         # How many bytes a value takes in memory.
         self.bytes_of = functools.cache(lambda value: self._layout.get_abi_size(value.type))
         self.text_of = functools.cache(lambda value: str(self.values[value]))
+        self.function = functools.cache(self._function)
         for block in function.blocks:
             steps = self._blocks[hash(block)] = list[Step]()
             for x in block.instructions:
@@ -93,7 +99,7 @@ class Code:
         nothing = {kinds.constant_pointer_null, kinds.undef_value, kinds.poison_value}
         return value in self.values and self.values[value].value_kind in nothing
 
-    def function(self, value: int) -> str | None:
+    def _function(self, value: int) -> str | None:
         """Return the name of the function that a value is; None for an address that is computed."""
         callee = self.values[value]
         return callee.name if callee.value_kind == llvm.ValueKind.function else None
@@ -163,6 +169,10 @@ class Code:
         after the other. `left`: the places where calls leave an address, each of which stands for it;
         UNKNOWN: for what other calls may leave there.
         """
+        if (found := self._stored.get(load.value)) is not None:
+            calls, stored = found
+            if all(left.get(call, _NOTHING) == there for call, there in calls.items()):
+                return stored
         there = self.places(load.operands[0])
         # A wider value may hold several addresses.
         if len(there) != 1 or self.bytes_of(load.text) > ADDRESS_BYTES:
@@ -171,10 +181,14 @@ class Code:
         if place.offset is None or not self.is_on_stack(place.memory):
             return None
         stored: set[tuple[int, int]] = set()
+        calls: dict[int, frozenset[Place]] = {}
+        touching = self._touching(place.memory)
         todo, seen = [self._in_front[load.value]], set[int]()
         for block, end in todo:  # which grows
-            for number, step in reversed(self._touching(place.memory).get(block, [])):
+            for number, step in reversed(touching.get(block, ())):
                 if end < 0 or number < end:
+                    if step.opcode == "call":
+                        calls[step.value] = frozenset(left.get(step.value, ()))
                     effect = self._effect(place, step, left)
                     if effect is None:
                         return None
@@ -183,8 +197,10 @@ class Code:
                     if is_last:
                         break
             else:
-                todo += [(x, -1) for x in self._before[block] if x not in seen]
-                seen.update(self._before[block])
+                before = [x for x in self._before[block] if x not in seen]
+                todo += [(x, -1) for x in before]
+                seen.update(before)
+        self._stored[load.value] = calls, stored
         return stored
 
     def _touching(self, memory: int) -> dict[int, list[tuple[int, Step]]]:

@@ -6,6 +6,7 @@ region, or goes to a function of a library. Here it is followed through these, u
 it, or it is lost.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class Followed:
 
     def __init__(self, module: Any) -> None:
         self._functions = {x.name: x for x in module.functions}
+        self._marks = functools.cache(self._marks_of)
         self._codes: dict[str, Code] = {}
         self._fates: dict[tuple[str, int, Offset, bool], Fate] = {}
 
@@ -75,13 +77,17 @@ class Followed:
             self._fates[key] = _Walk(self, self._codes[function]).run(argument, offset, is_inside)
         return self._fates[key]
 
+    def _marks_of(self, function: str) -> list[set[bytes]]:
+        """Return LLVM's marks of each argument of a function."""
+        return [set(x.attributes) for x in self._functions[function].arguments]
+
     def is_defined(self, function: str) -> bool:
         """Return whether the machine code of a function is in the module."""
         return not self._functions[function].is_declaration
 
     def only_reads(self, function: str, argument: int) -> bool:
         """Return whether LLVM has marked an argument as one that its function reads, and no more."""
-        marks = set(list(self._functions[function].arguments)[argument].attributes)
+        marks = self._marks(function)[argument]
         return bool(marks & NEVER_WRITTEN and marks & _NEVER_KEPT)
 
     def reads(self, function: str, argument: int, is_inside: bool) -> bool:
@@ -89,8 +95,8 @@ class Followed:
 
         `is_inside`: that it is given memory where the address lies, of which LLVM's marks say nothing.
         """
-        marks = list(self._functions[function].arguments)[argument : argument + 1]
-        is_marked = not is_inside and any(set(x.attributes) & NEVER_WRITTEN for x in marks)
+        marks = self._marks(function)[argument : argument + 1]
+        is_marked = not is_inside and any(x & NEVER_WRITTEN for x in marks)
         return is_marked or argument in READING_FUNCTIONS.get(function, ())
 
 
