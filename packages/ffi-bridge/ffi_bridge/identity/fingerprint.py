@@ -10,21 +10,17 @@ import enum
 import functools
 import hashlib
 import struct
-import sys
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
-from ffi_bridge.identity import internals
+from ffi_bridge.identity import classes, internals
 from ffi_bridge.identity.c_functions import name_callback, name_of
 from ffi_bridge.identity.references import names_in, references
 
-# `operator.mul` and the like have `_operator` as their module.
-_LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy", "numba", "llvmlite"}
 _COMPILERS: Final = {"numba", "numba_cuda", "numba_cuda_mlir"}
 _ADDRESS: Final = " at 0x"  # in the text of an object without a name
 
@@ -68,7 +64,7 @@ def overloads_of_others() -> Fingerprint:
         for key, function in declared
         # Functions that Numba compiles from text belong to no module.
         if function and (function.__module__ or "numba").partition(".")[0] not in _COMPILERS
-        if is_library_name(key) or not callable(key)
+        if classes.is_library_name(key) or not callable(key)
     ]
     return fingerprint(of_others, instances=True)
 
@@ -130,7 +126,7 @@ class Walk:
         """Add the contents of functions, dispatchers, modules and types; the identity of all else."""
         if (callback := internals.callback_of(value)) is not None:
             self.tokens.append(self._callback(value, callback))
-        elif is_library_name(value):
+        elif classes.is_library_name(value):
             self.tokens.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}")
         elif isinstance(value, types.FunctionType):
             self.function(value)
@@ -146,9 +142,9 @@ class Walk:
             self.tokens.append(self.code(value))
         elif isinstance(value, types.ModuleType):
             self.tokens.append(value.__name__)
-        elif is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
+        elif classes.is_library_name(type(value)) and getattr(value, "__dict__", None) == {}:
             self.tokens.append(type(value).__qualname__)  # such as llvmlite's Undefined
-        elif _is_numba_type(value):
+        elif classes.is_numba_type(value):
             # The text of a type may have the address of an object in it.
             self.portable &= _ADDRESS not in str(value)
             self.tokens.append(str(value))
@@ -160,12 +156,12 @@ class Walk:
         elif any(inside := internals.dispatcher_and_methods(value)):
             self.tokens.append(self._identity(value))
             self.add(inside)
-        elif isinstance(value, type) and (definition := _definition(value)) is not None:
+        elif isinstance(value, type) and (definition := classes.definition_of(value)) is not None:
             self.tokens.append(f"{value.__module__}.{value.__qualname__}")
             self.add(definition)
         elif type(value).__module__.startswith("numba."):
             self.tokens.append(self._identity(value))
-        elif self._by_attributes and _is_of_python(type(value)):
+        elif self._by_attributes and classes.is_of_python(type(value)):
             self._instance(value)
         else:
             self._c_function(value)
@@ -225,7 +221,7 @@ class Walk:
     def _attributes(self, module: types.ModuleType, code: types.CodeType) -> None:
         """Add every attribute of `module` that `code` names: it may have the module under another name."""
         # A module may lead back to itself through those that it imports.
-        if module.__name__.partition(".")[0] in _LIBRARIES or id(module) in self._modules:
+        if module.__name__.partition(".")[0] in classes.LIBRARIES or id(module) in self._modules:
             return
         self._modules.add(id(module))
         for name in sorted(names_in(code)):
@@ -257,43 +253,3 @@ def _fingerprint_of_code(code: types.CodeType, exception_table: bytes) -> Finger
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return fingerprint((code.co_name, code.co_code, exception_table, counts, names, code.co_consts))
-
-
-def _is_numba_type(value: object) -> bool:
-    return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
-
-
-def is_library_name(value: object) -> bool:
-    """Return whether `value` is of a library that Numba knows by name, not by its Python code."""
-    root = str(getattr(value, "__module__", None)).partition(".")[0]
-    named = isinstance(getattr(value, "__qualname__", None), str)
-    return named and root in _LIBRARIES
-
-
-def _is_of_python(kind: type) -> bool:
-    """Return whether a class and its bases are written in files of Python: instances have no other state."""
-    modules = (sys.modules.get(base.__module__) for base in kind.__mro__[:-1])
-    paths = [str(getattr(module, "__file__", None)) for module in modules]
-    return bool(paths) and all(path.endswith(".py") for path in paths)
-
-
-def _definition(kind: type) -> object | None:
-    """Return the part of a class that compiled code can read, or None for an unknown kind of class."""
-    if issubclass(kind, enum.Enum):
-        return [(member.name, member.value) for member in kind]
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return cast(Any, kind)._fields
-    if issubclass(kind, BaseException):
-        return ()
-    # A Numba type depends on its data model, which is defined in the same file.
-    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
-        return None
-    stat = Path(path).stat()
-    return _hash_of_file(path, stat.st_mtime_ns, stat.st_size)
-
-
-@functools.lru_cache(4096)
-def _hash_of_file(path: str, changed: int, size: int) -> bytes:
-    """Return the hash of a file that was `changed` then: many classes may stand in one."""
-    return hashlib.blake2b(Path(path).read_bytes(), digest_size=16).digest()
