@@ -3,6 +3,7 @@
 import enum
 import functools
 import hashlib
+import os
 import sys
 from pathlib import Path
 from typing import Any, Final, cast
@@ -40,10 +41,10 @@ def definition_of(kind: type) -> object | None:
         return ()
     # A Numba type depends on its data model, which is defined in the same file.
     path = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if path is None or "<locals>" in kind.__qualname__ or not Path(path).is_file():
+    if path is None or "<locals>" in kind.__qualname__ or not os.path.isfile(path):
         return None
-    stat = Path(path).stat()
-    return _hash_of_file(path, stat.st_mtime_ns, stat.st_size)
+    status = os.stat(path)
+    return _hash_of_file(path, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(4096)
