@@ -193,7 +193,7 @@ def coverage(session: nox.Session) -> None:
     env = {"WORKSPACE": str(ROOT), "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}  # not XLA's threads call kernels
     session.run("coverage", "erase", env=env)
     folders = ("packages/ptx-on-cpu/tests", "packages/ffi-bridge/tests", "ops/tests", "harness/conformance")
-    tried = (*folders, "harness/tests/test_catalog_bench.py", "harness/tests/test_operations.py")
+    tried = (*folders, "harness/tests/test_catalog_bench.py")
     kernels = [f"harness/conformance/test_{x}.py" for x in ("cuda_values", "python_forms")]  # slow ones, too
     for selected in (("-m", "not slow", *tried), kernels):  # with nothing compiled before: compilers count
         pytest(session, "-p", "no:cacheprovider", *selected, under=("-m", "coverage", "run"), env=env)

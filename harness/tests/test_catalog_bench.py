@@ -215,7 +215,7 @@ def test_a_file_is_true_on_other_machines_and_names_its_command(tmp_path):
     assert info["ours"] and info["rival"] == "reference" and info["low"] <= info["ratio"] <= info["high"]
     assert (info["operator"], info["per"]) == ("spike_detect_reset", "step")
     assert {"jax", "numba"} <= set(result["machine_info"])
-    assert info["bytes"] == 4000 * 9 and info["operations"] > 0 and info["share"] > 0
+    assert info["bytes"] == 4000 * 9 and info["share"] > 0
     gradient = entries["gradient of ell_event_matvec 100000-100-1.00% float32", "value_and_grad"]
     assert gradient["extra_info"]["rival"] == "value" and "options" not in gradient
 

@@ -1,4 +1,4 @@
-"""Count the bytes and operations of a call, and time the bandwidth of the STREAM triad."""
+"""Count the bytes of a call, and time the bandwidth of the STREAM triad."""
 
 import functools
 import inspect
@@ -13,7 +13,6 @@ import jax
 import numba
 import numpy as np
 
-from event_ops.cases.bench import Call, Outs
 from event_ops.discover import Operator
 from event_ops_harness.bench.timing import repeated, times_per_step
 
@@ -23,20 +22,10 @@ _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def bytes_moved(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
     """Return the bytes that one call of `operator` must move, as its folder counts them."""
-    return operator.bench.moved(*_bound(operator, args, kwargs))
-
-
-def operations(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """Return the arithmetic operations that one call of `operator` must do, as its folder counts them."""
-    return operator.bench.operations(*_bound(operator, args, kwargs))
-
-
-def _bound(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Call, Outs]:
-    """Return the arguments of one call by name, and the shapes and dtypes of its outputs."""
     bound = inspect.signature(operator.function).bind(*args, **kwargs)
     bound.apply_defaults()
     outs = jax.tree.leaves(jax.eval_shape(functools.partial(operator.function, **kwargs), *args))
-    return SimpleNamespace(**bound.arguments), outs
+    return operator.bench.moved(SimpleNamespace(**bound.arguments), outs)
 
 
 @numba.njit(parallel=True)

@@ -8,7 +8,6 @@ import numpy as np
 from event_ops.cases import EXACT, Arguments, Case, OperatorCases, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, Make, drawn
-from event_ops.cases.operations import in_segments, in_target
 
 TARGET, UPDATES, DATA = 0, 2, 0
 _NUMBERS = ("float32", "float64", "complex64", "int32")
@@ -156,21 +155,20 @@ scatter_add = OperatorCases(
     _scatters("scatter_add"),
     _INVALID_SCATTERS,
     Rounding(0, sums=True),
-    Bench(carried={0: 0}, linear=(0, 2), operations=in_target),
+    Bench(carried={0: 0}, linear=(0, 2)),
 )
 scatter_mul = OperatorCases(
     ("float32", "float64", "int32"),
     _scatters("scatter_mul"),
     (*_INVALID_SCATTERS, _COMPLEX_TARGET),
     None,
-    Bench(linear=(TARGET,), operations=in_target),
+    Bench(linear=(TARGET,)),
 )
 scatter_min = scatter_max = OperatorCases(
     _ORDERED,
     _scatters("scatter_min"),
     (*_INVALID_SCATTERS, _COMPLEX_TARGET),
     EXACT,
-    Bench(operations=in_target),
 )
 
 _SEGMENT_BENCHMARKS = (
@@ -231,8 +229,8 @@ segment_sum = OperatorCases(
     _SEGMENT_SUMS,
     _INVALID_SEGMENTS,
     Rounding(0, sums=True),
-    Bench(linear=(DATA,), operations=in_segments),
+    Bench(linear=(DATA,)),
 )
 segment_min = segment_max = OperatorCases(
-    _ORDERED, _SEGMENT_EXTREMA, (*_INVALID_SEGMENTS, _COMPLEX_DATA), EXACT, Bench(operations=in_segments)
+    _ORDERED, _SEGMENT_EXTREMA, (*_INVALID_SEGMENTS, _COMPLEX_DATA), EXACT
 )

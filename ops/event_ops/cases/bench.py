@@ -1,13 +1,8 @@
-"""Describe an operator to benchmarks: its state, its linear arguments, the bytes and operations of a call.
+"""Describe an operator to benchmarks: its state, its linear arguments, the bytes of a call.
 
 Inputs are read once and outputs are written once; what is updated in place is read and written. An
 event-driven operator must look at every event and write its outputs, but needs only those entries of a matrix
 that active events meet. No byte counts twice, so gathering from a vector at random counts as one pass.
-
-Operations are those of the operator's formula, term by term: an addition, a multiplication, a division, a
-comparison that decides a value, a function such as exp, and a random number are one each, of complex numbers,
-too. A sum begins with 0, so that each of its terms is added. Nothing counts for inactive events, for entries
-out of range, for positions, ids and bits, and for what follows from parameters alone, such as exp(-dt / tau).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,17 +14,12 @@ import numpy as np
 
 Call = SimpleNamespace  # the arguments of one call, by name
 Outs = Sequence[Any]  # the shapes and dtypes of its outputs
-Count = Callable[[Call, Outs], int]  # bytes, or operations
+Count = Callable[[Call, Outs], int]  # bytes
 
 
 def every_array(call: Call, outs: Outs) -> int:
     """Count all arrays among the arguments, and all outputs."""
     return size(*(x for x in vars(call).values() if isinstance(x, (np.ndarray, np.generic))), *outs)
-
-
-def nothing(call: Call, outs: Outs) -> int:
-    """Return 0, the operations of an operator that only moves data."""
-    return 0
 
 
 @dataclass(frozen=True)
@@ -41,13 +31,11 @@ class Bench:
             updates in place. Steps of such an operator are timed in a loop.
         linear: positions of the arguments in each of which it is linear, and by which its gradient is timed.
         moved: counts the bytes that one call must move, however well its kernel is written.
-        operations: counts the arithmetic operations that one call must do, by the rules of this module.
     """
 
     carried: Mapping[int, int] = field(default_factory=dict[int, int], hash=False)
     linear: tuple[int, ...] = ()
     moved: Count = every_array
-    operations: Count = nothing
 
 
 def csr_event_product(call: Call, outs: Outs) -> int:

@@ -19,7 +19,6 @@ from event_ops.cases import (
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn, with_bits, with_spike_ids
 from event_ops.cases.matrices import WORDS_2_4, packed
-from event_ops.cases.operations import sparse_event_product, sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
@@ -216,7 +215,7 @@ compact_matvec = OperatorCases(
         *_misshapen(_wrong, v=np.ones(2, "f")),
     ),
     ROUNDING,
-    Bench(linear=(SCALE, X), operations=sparse_product),
+    Bench(linear=(SCALE, X)),
 )
 
 _wrong = changes_to(WORDS_2_4 | {"scale": np.float32(1), "events": np.ones(4, bool)}, shape=(2, 4))
@@ -232,5 +231,5 @@ compact_event_matvec = OperatorCases(
         *_misshapen(_wrong, events=np.ones(2, bool)),
     ),
     ROUNDING,
-    Bench(linear=(SCALE, X), moved=_moved, operations=sparse_event_product),
+    Bench(linear=(SCALE, X), moved=_moved),
 )

@@ -8,7 +8,6 @@ import numpy as np
 from event_ops.cases import Arguments, Case, InvalidCall, OperatorCases, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, size
 from event_ops.cases.draw import Draw, Shape, drawn, stored_as
-from event_ops.cases.operations import each_term
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -63,28 +62,18 @@ def _wrong_calls(n: int | None = None) -> tuple[InvalidCall, ...]:
     return calls if n is None else (*calls, of_matrix)
 
 
-def _ends(call: Call) -> tuple[int, int]:
-    """Return the number of neurons that may be active, and of the neurons that they act on."""
-    rows, columns = call.weights.shape
-    return (rows, columns) if call.transpose else (columns, rows)
-
-
 def _moved(call: Call, outs: Outs) -> int:
     """Count the events, the outputs, and the rows (or columns) of neurons that are active in any vector."""
-    neurons, others = _ends(call)
+    rows, columns = call.weights.shape
+    neurons, others = (rows, columns) if call.transpose else (columns, rows)
     met = int(active_flags(call.events, neurons).sum()) * others
     return size(call.events, *outs) + met * each(call.weights)
-
-
-def _operations(call: Call, outs: Outs) -> int:
-    """Count `each_term` for the row (or column) of each active event."""
-    return int(np.count_nonzero(call.events)) * _ends(call)[1] * each_term(call.events)
 
 
 _summed = partial(Case, tolerance=20)
 _in_weights = partial(_summed, differentiable=(WEIGHTS,))
 _in_both = partial(_summed, differentiable=(WEIGHTS, EVENTS))
-_BENCH = Bench(linear=(0, 1), moved=_moved, operations=_operations)
+_BENCH = Bench(linear=(0, 1), moved=_moved)
 
 dense_event_matvec = OperatorCases(
     DTYPES,

@@ -19,7 +19,6 @@ from event_ops.cases import (
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, each, met, size
 from event_ops.cases.draw import Draw, Shape, drawn, stored_as
 from event_ops.cases.matrices import ELL_2_4
-from event_ops.cases.operations import sparse_event_product, sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -141,7 +140,7 @@ ell_matvec = OperatorCases(
         *_misshapen(_wrong, v=np.ones(2, "f")),
     ),
     ROUNDING,
-    Bench(linear=(DATA, X), operations=sparse_product),
+    Bench(linear=(DATA, X)),
 )
 
 _wrong = changes_to(ELL_2_4 | {"events": np.ones(4, bool)}, shape=(2, 4))
@@ -154,5 +153,5 @@ ell_event_matvec = OperatorCases(
         *_misshapen(_wrong, events=np.ones(2, bool)),
     ),
     ROUNDING,
-    Bench(linear=(DATA, X), moved=_moved, operations=sparse_event_product),
+    Bench(linear=(DATA, X), moved=_moved),
 )

@@ -16,9 +16,7 @@ from event_ops.cases import (
     both_ways,
     changes_to,
 )
-from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
-from event_ops.cases.operations import each_term, generated_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to two hundred terms, whose weights are rounded, too
@@ -108,19 +106,6 @@ def _vector_for_matrix(wrong: Wrong, operand: str, vector: np.ndarray, n: int | 
     return [] if n is None else [call]
 
 
-def _of_numbers(call: Call, outs: Outs) -> int:
-    """Count a product and a sum for each entry and column; and once for each entry, its generation."""
-    x = call.v if hasattr(call, "v") else call.B
-    return generated_product(call, len(x), 2 * math.prod(x.shape[1:]))
-
-
-def _of_events(call: Call, outs: Outs) -> int:
-    """Count the operations of each active event with its entries, and of generating these once."""
-    active = np.count_nonzero(call.events.any(axis=tuple(range(1, call.events.ndim))))
-    terms = call.prob * np.count_nonzero(call.events) * outs[0].shape[0] * each_term(call.events)
-    return generated_product(call, int(active), 0) + round(terms)
-
-
 procedural_matvec = OperatorCases(
     DTYPES,
     (
@@ -137,7 +122,6 @@ procedural_matvec = OperatorCases(
     ),
     _wrong_numbers("v"),
     ROUNDING,
-    Bench(operations=_of_numbers),
 )
 procedural_matmat = OperatorCases(
     DTYPES,
@@ -157,7 +141,6 @@ procedural_matmat = OperatorCases(
     ),
     _wrong_numbers("B", 3),
     ROUNDING,
-    Bench(operations=_of_numbers),
 )
 procedural_event_matvec = OperatorCases(
     DTYPES,
@@ -174,7 +157,6 @@ procedural_event_matvec = OperatorCases(
     ),
     _wrong_events(),
     ROUNDING,
-    Bench(operations=_of_events),
 )
 procedural_event_matmat = OperatorCases(
     DTYPES,
@@ -199,5 +181,4 @@ procedural_event_matmat = OperatorCases(
     ),
     _wrong_events(3),
     ROUNDING,
-    Bench(operations=_of_events),
 )

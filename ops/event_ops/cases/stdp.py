@@ -8,7 +8,6 @@ from event_ops.cases import Arguments, Case, OperatorCases, Rounding, benchmark,
 from event_ops.cases.bench import Bench, stdp
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
-from event_ops.cases.operations import stdp_change
 
 _RATES = "A_minus", "A_plus"
 
@@ -116,7 +115,6 @@ stdp_on_pre = OperatorCases(
     Bench(
         carried={0: 0},
         moved=stdp("spikes_pre", "x_post", "A_minus", "indices"),
-        operations=stdp_change("spikes_pre", "x_post", "indices"),
     ),
 )
 
@@ -152,6 +150,5 @@ stdp_on_post = OperatorCases(
     Bench(
         carried={0: 0},
         moved=stdp("spikes_post", "x_pre", "A_plus", "rows", "permutation"),
-        operations=stdp_change("spikes_post", "x_pre", "rows", "permutation"),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Case, Rounding
-from event_ops.cases.bench import Bench, Call, Outs
+from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, gamma, held, neurons, with_array
 from event_ops.surrogate import triangular
 
@@ -70,14 +70,4 @@ INVALID_CALLS = (
 )
 
 
-def operations(call: Call, outs: Outs) -> int:
-    """Count the operations of every substep, also of held neurons, whose V alone stays, and of the step.
-
-    In a substep two conductances decay. Twice, V is bounded (1) and gives the currents (13, of which the
-    exponential takes 3) and, times the rate, a change of V and of w (1 and 4); w and V move once to the end
-    (2) and then by the mean of two changes (6), and V is compared with the peak.
-    """
-    return outs[0].size * (2 + getattr(call, "substeps", 10) * (2 + 2 * 19 + 9))
-
-
-BENCH = Bench(carried={i: i for i in range(5)}, operations=operations)
+BENCH = Bench(carried={i: i for i in range(5)})

@@ -7,7 +7,6 @@ import numpy as np
 from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, held, neurons, normal, uniform, with_array
-from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -49,5 +48,4 @@ INVALID_CALLS = (
     POPULATION.wrong("surrogate-class", TypeError, r"call it, triangular\(\)", surrogate=triangular),
 )
 
-# As in `lif_step`; a decays, and where a neuron is free, the threshold takes two and a the spike.
-BENCH = Bench(carried={0: 0, 1: 1, 2: 2}, operations=neuron_step(free=9, held=4, inputs=("I_syn", "jump")))
+BENCH = Bench(carried={0: 0, 1: 1, 2: 2})

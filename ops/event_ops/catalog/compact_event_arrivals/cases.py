@@ -10,7 +10,6 @@ from event_ops.cases.bench import Bench, Call, Outs, rows_of
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.histories import around_arrivals, drawn_history, invalid_histories, listed, recent_events
 from event_ops.cases.matrices import WORDS_2_4, packed
-from event_ops.cases.operations import each_term
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(100)  # for sums of up to a hundred terms, whose codes have either sign
@@ -150,11 +149,4 @@ def _moved(call: Call, outs: Outs) -> int:
     return around_arrivals(call, outs, active) + sum(rows_of(part, active, call.entries) for part in ends)
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count `each_term` for the words of rows of active events."""
-    active = recent_events(call) != 0
-    counts = np.diff(np.reshape(call.indptr, (-1, active.size + 1))).sum(axis=0)
-    return int(each_term(call.history, getattr(call, "encoding", "flags")) * counts[active].sum())
-
-
-BENCH = Bench(moved=_moved, operations=_operations)
+BENCH = Bench(moved=_moved)

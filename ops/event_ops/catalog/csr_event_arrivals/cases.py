@@ -17,7 +17,6 @@ from event_ops.cases.histories import (
     recent_events,
 )
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
-from event_ops.cases.operations import each_term, terms
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -122,12 +121,4 @@ def _moved(call: Call, outs: Outs) -> int:
     return around_arrivals(call, outs, active) + rows_of(call.indptr, active, call.data, call.indices)
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count `each_term` for the entries of rows of active events; an id that occurs twice is two of them."""
-    events = recent_events(call)
-    counts = events.astype(np.int64) if call.history.dtype == np.int32 else events != 0
-    each = each_term(call.history, getattr(call, "encoding", "flags"))
-    return each * terms(counts, call.indices, call.indptr, call.shape[1])
-
-
-BENCH = Bench(moved=_moved, operations=_operations)
+BENCH = Bench(moved=_moved)

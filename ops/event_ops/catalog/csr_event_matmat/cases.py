@@ -9,7 +9,6 @@ from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, permuted, random_event_product
 from event_ops.cases.draw import Draw, Make, Shape, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4
-from event_ops.cases.operations import sparse_event_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -94,4 +93,4 @@ INVALID_CALLS = (
 )
 
 
-BENCH = Bench(linear=(0, 3), moved=csr_event_product, operations=sparse_event_product)
+BENCH = Bench(linear=(0, 3), moved=csr_event_product)

@@ -9,7 +9,6 @@ from event_ops.cases.bench import Bench, csr_event_product
 from event_ops.cases.csr_products import invalid_matrices, out_of_range, permuted, random_event_product
 from event_ops.cases.draw import Draw, drawn, stored_as, with_bits, with_spike_ids
 from event_ops.cases.matrices import MATRIX_2_4
-from event_ops.cases.operations import sparse_event_product
 from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64")
@@ -161,4 +160,4 @@ INVALID_CALLS = (
 )
 
 
-BENCH = Bench(linear=(0, 3), moved=csr_event_product, operations=sparse_event_product)
+BENCH = Bench(linear=(0, 3), moved=csr_event_product)

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs
+from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices, one_weight
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import lead_astray
-from event_ops.cases.operations import terms
 
 DTYPES = ("float32", "float64")
 # Differences have no magnitudes of their own, so the bound is by the largest current, for rows of many terms.
@@ -89,9 +88,4 @@ INVALID_CALLS = (
 )
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count a difference, a multiplication and an addition for each entry."""
-    return 3 * terms(np.ones(call.shape[0], int), call.indices, call.indptr, call.shape[1])
-
-
-BENCH = Bench(linear=(0, 3), operations=_operations)
+BENCH = Bench(linear=(0, 3))

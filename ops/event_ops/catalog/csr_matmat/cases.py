@@ -9,7 +9,6 @@ from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices, one_weight, random_product, sized_product
 from event_ops.cases.draw import Draw, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
-from event_ops.cases.operations import sparse_product
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -66,4 +65,4 @@ INVALID_CALLS = (
 )
 
 
-BENCH = Bench(linear=(0, 3), operations=sparse_product)
+BENCH = Bench(linear=(0, 3))

@@ -15,7 +15,6 @@ from event_ops.cases.csr_products import (
 )
 from event_ops.cases.draw import Draw, drawn, stored_as
 from event_ops.cases.matrices import MATRIX_2_4
-from event_ops.cases.operations import sparse_product
 from event_ops.checks.arrays import HALVES
 
 DTYPES = ("float32", "float64", "complex64", "int32")
@@ -89,4 +88,4 @@ INVALID_CALLS = (
 )
 
 
-BENCH = Bench(linear=(0, 3), operations=sparse_product)
+BENCH = Bench(linear=(0, 3))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs, entries_of, permutation_of, rows_of, size
+from event_ops.cases.bench import Bench, Call, Outs, permutation_of, rows_of, size
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4, lead_astray
 
@@ -98,13 +98,8 @@ def _moved(call: Call, outs: Outs) -> int:
     return size(_active(call), np.asarray(call.target)) + rows_of(call.indptr, _active(call), *arrays)
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count an addition to the sum, and a product, or another addition, for each entry of active rows."""
-    return 2 * entries_of(call.indptr, _active(call))
-
-
 def _active(call: Call) -> np.ndarray:
     return np.ones(call.shape[0], bool) if call.active is None else call.active
 
 
-BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)
+BENCH = Bench(carried={0: 0}, moved=_moved)

@@ -1,15 +1,12 @@
 """Cases of `csr_sddmm`."""
 
-import math
-
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs, active_counts, met
+from event_ops.cases.bench import Bench
 from event_ops.cases.csr_products import invalid_matrices
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import STRUCTURE_2_4, lead_astray
-from event_ops.cases.operations import spanned, terms
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(0, sums=True)
@@ -83,17 +80,4 @@ INVALID_CALLS = (
 )
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count the products and sums of each entry; only sums, of active events, where a factor is bools."""
-    by_column = call.Y.dtype == bool
-    factor = call.Y if by_column else call.X
-    if factor.dtype != bool:
-        n = math.prod(factor.shape[1:])
-        return 2 * terms(np.full(call.shape[0], n), call.indices, call.indptr, call.shape[1])
-    active = active_counts(factor, factor.shape[0])
-    if by_column:
-        return met(active, spanned(call.indices, call.indptr))
-    return terms(active, call.indices, call.indptr, call.shape[1])
-
-
-BENCH = Bench(linear=(2, 3), operations=_operations)
+BENCH = Bench(linear=(2, 3))

@@ -3,10 +3,8 @@
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
-from event_ops.cases.bench import Bench, Call, Outs
 from event_ops.cases.draw import Draw, Shape, drawn
 from event_ops.cases.matrices import MATRIX_2_4
-from event_ops.cases.operations import terms
 
 DTYPES = ("float32", "float64", "int32")
 ROUNDING = Rounding(0, sums=True)
@@ -60,11 +58,3 @@ INVALID_CALLS = (
     _wrong("reversed", ValueError, "one more than the 4 rows", shape=(4, 2)),
     _wrong("shape", ValueError, "expected two integers", shape=8),
 )
-
-
-def _operations(call: Call, outs: Outs) -> int:
-    """Count a sum for each entry, since several may have the same place."""
-    return terms(np.ones(call.shape[0], np.int8), call.indices, call.indptr, call.shape[1])
-
-
-BENCH = Bench(operations=_operations)

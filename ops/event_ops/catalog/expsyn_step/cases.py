@@ -8,7 +8,6 @@ from event_ops.cases import Arguments, Case, Rounding, benchmark, changes_to
 from event_ops.cases.bench import Bench, Call, Outs, active_flags, rows_of, size
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.matrices import MATRIX_2_4
-from event_ops.cases.operations import arrivals
 
 DTYPES = ("float32", "float64")
 ROUNDING = Rounding(3, sums=True)  # exp and its argument
@@ -89,9 +88,4 @@ def _moved(call: Call, outs: Outs) -> int:
     return size(call.g, call.spikes, *outs) + rows_of(call.indptr, active, call.data, call.indices)
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count the decay of each element, and the arrivals."""
-    return call.g.size + arrivals(call, call.indices)
-
-
-BENCH = Bench(carried={0: 0}, moved=_moved, operations=_operations)
+BENCH = Bench(carried={0: 0}, moved=_moved)

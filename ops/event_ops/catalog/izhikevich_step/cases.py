@@ -7,7 +7,6 @@ import numpy as np
 from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, neurons, normal, uniform, with_array
-from event_ops.cases.operations import per_element
 from event_ops.surrogate import triangular
 
 DTYPES = ("float32", "float64")
@@ -40,6 +39,4 @@ INVALID_CALLS = (
     POPULATION.wrong("surrogate-class", TypeError, r"call it, triangular\(\)", surrogate=triangular),
 )
 
-# Euler's method: six operations for the slope of V and two to move it, three for that of U and three to move
-# it, a jump, a comparison with the threshold; d, where there is a spike, counts for none.
-BENCH = Bench(carried={0: 0, 1: 1}, operations=per_element(15))
+BENCH = Bench(carried={0: 0, 1: 1})

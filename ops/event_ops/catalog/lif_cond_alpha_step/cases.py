@@ -3,7 +3,6 @@
 from event_ops.cases import Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import COBA, Population, gamma, held, uniform
-from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -26,6 +25,4 @@ POPULATION = Population(ALPHA, STATES)
 CASES = POPULATION.conductance_cases(MOVING, fast_sigmoid())
 INVALID_CALLS = POPULATION.invalid_conductances("dg_in")
 
-# As in `lif_cond_exp_step`; a conductance and its slope take four operations, not one, and a slope adds two
-# to the mean of each conductance of what is free.
-BENCH = Bench(carried={i: i for i in range(6)}, operations=neuron_step(free=28, held=11, inputs=()))
+BENCH = Bench(carried={i: i for i in range(6)})

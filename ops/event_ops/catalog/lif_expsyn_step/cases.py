@@ -7,7 +7,6 @@ import numpy as np
 from event_ops.cases import Case, Rounding
 from event_ops.cases.bench import Bench
 from event_ops.cases.neurons import Population, held, neurons, normal, uniform, with_array
-from event_ops.cases.operations import neuron_step
 from event_ops.surrogate import fast_sigmoid
 
 DTYPES = ("float32", "float64")
@@ -53,5 +52,4 @@ INVALID_CALLS = (
     POPULATION.wrong("one-I", ValueError, r"I_syn has shape \(\)", I_syn=np.zeros((), "f")),
 )
 
-# As in `lif_step`; the current decays, and where a neuron is free, it takes two to add to V.
-BENCH = Bench(carried={0: 0, 1: 1, 2: 2}, operations=neuron_step(free=8, held=4, inputs=("jump",)))
+BENCH = Bench(carried={0: 0, 1: 1, 2: 2})

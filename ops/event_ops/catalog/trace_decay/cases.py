@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from event_ops.cases import Arguments, Case, Rounding, changes_to
-from event_ops.cases.bench import Bench, Call, Outs
+from event_ops.cases.bench import Bench
 from event_ops.cases.draw import Draw, drawn
 from event_ops.cases.neurons import sized
 
@@ -46,9 +46,4 @@ INVALID_CALLS = (
 )
 
 
-def _operations(call: Call, outs: Outs) -> int:
-    """Count the decay of each element, and a sum for each spike."""
-    return call.x.size + int(np.count_nonzero(call.spikes))
-
-
-BENCH = Bench(carried={0: 0}, operations=_operations)
+BENCH = Bench(carried={0: 0})
