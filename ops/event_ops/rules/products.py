@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from event_ops.checks.arrays import is_inside
-from event_ops.kernels.reference.entries import sums_at, values_at
+from event_ops.kernels.reference.entries import chosen_product, sums_at, values_at
 from event_ops.rules.linear_inputs import of_one_weight
 from ffi_bridge import XLACustomKernel, get_operator
 
@@ -52,31 +52,47 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
     to the place of each weight if a `permutation` comes after x.
     """
 
-    def rule(
-        ct: Any,
-        data: Any,
-        indices: Any,
-        indptr: Any,
-        x: Any,
-        *permutation: Any,
-        outs: Any,
-        transpose: bool,
-        **params: Any,
-    ) -> list[Any]:
-        structure, more = (indices, indptr), [None] * len(permutation)
+    def sampled(*ends: Any, **params: Any) -> jax.Array:
+        return get_operator("csr_sddmm")(*ends, **params)
+
+    return _transpose_of_entries(kernel, 2, sampled)
+
+
+def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
+    """Return the transpose rule of `kernel(data, indices, x)`, an ELLPACK matrix times a vector."""
+
+    def sampled(indices: Any, by_row: Any, by_column: Any, shape: Any, **_: Any) -> jax.Array:
+        terms = chosen_product(jnp.asarray(by_row)[:, None], values_at(jnp.asarray(by_column), indices))
+        return jnp.where(is_inside(indices, shape[1]), terms, 0)
+
+    return _transpose_of_entries(kernel, 1, sampled)
+
+
+def _transpose_of_entries(
+    kernel: XLACustomKernel, count: int, sampled: Callable[..., jax.Array]
+) -> Callable[..., list[Any]]:
+    """Return the transpose rule of `kernel(data, *structure, x, *permutation)`.
+
+    `count` arrays are the structure. `sampled(*structure, by_row, by_column, outs=, shape=)` multiplies what
+    both ends of each entry have.
+    """
+
+    def rule(ct: Any, data: Any, *inputs: Any, outs: Any, transpose: bool, **params: Any) -> list[Any]:
+        structure, x, permutation = inputs[:count], inputs[count], inputs[count + 1 :]
+        before, more = [None] * count, [None] * len(permutation)
         if ad.is_undefined_primal(x):
             back = jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
             operands = data, *structure, ct, *permutation
             ct_x = kernel(*operands, outs=back, transpose=not transpose, **params)
-            return [None, None, None, ct_x, *more]
+            return [None, *before, ct_x, *more]
         if data.aval.ndim == 0:
             one = jnp.ones((), ct.dtype)
             sums = kernel(one, *structure, x, outs=outs, transpose=transpose, **params)
-            return [of_one_weight(ct, sums).astype(data.aval.dtype), None, None, None]
+            return [of_one_weight(ct, sums).astype(data.aval.dtype), *before, None, *more]
         by_row, by_column = (x, ct) if transpose else (ct, x)
         back = jax.ShapeDtypeStruct(data.aval.shape, ct.dtype)
-        terms = get_operator("csr_sddmm")(*structure, by_row, by_column, outs=back, **params)
-        return [by_place(terms, *permutation).astype(data.aval.dtype), None, None, None, *more]
+        terms = sampled(*structure, by_row, by_column, outs=back, **params)
+        return [by_place(terms, *permutation).astype(data.aval.dtype), *before, None, *more]
 
     return rule
 
@@ -84,39 +100,6 @@ def product_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
 def by_place(terms: jax.Array, *permutation: jax.Array) -> jax.Array:
     """Return the sum of the terms of the entries that have the weight at each place."""
     return sums_at(terms, permutation[0], terms.shape[0]) if permutation else terms
-
-
-def ell_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:
-    """Return the transpose rule of `kernel(data, indices, x)`, an ELLPACK matrix times a vector."""
-
-    def rule(
-        ct: Any, data: Any, indices: Any, x: Any, *, outs: Any, shape: Any, transpose: bool, **params: Any
-    ) -> list[Any]:
-        params["shape"] = shape
-        if ad.is_undefined_primal(x):
-            back = jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
-            return [None, None, kernel(data, indices, ct, outs=back, transpose=not transpose, **params)]
-        if data.aval.ndim == 0:
-            one = jnp.ones((), ct.dtype)
-            sums = kernel(one, indices, x, outs=outs, transpose=transpose, **params)
-            return [of_one_weight(ct, sums).astype(data.aval.dtype), None, None]
-        by_row, by_column = (x, ct) if transpose else (ct, x)
-        samples = _samples(jnp.asarray(by_row)[:, None], jnp.asarray(by_column), indices, shape[1])
-        return [samples.astype(data.aval.dtype), None, None]
-
-    return rule
-
-
-def _samples(rows: jax.Array, by_column: jax.Array, indices: jax.Array, columns: int) -> jax.Array:
-    """Return the factor of each entry's weight; bools select, so that False hides even infinity."""
-    at = values_at(by_column, indices)
-    if rows.dtype == bool:
-        terms = jnp.where(rows, at, 0)
-    elif at.dtype == bool:
-        terms = jnp.where(at, rows, 0)
-    else:
-        terms = rows * at
-    return jnp.where(is_inside(indices, columns), terms, 0)
 
 
 def dense_transpose(kernel: XLACustomKernel) -> Callable[..., list[Any]]:

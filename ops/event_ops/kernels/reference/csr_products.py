@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from event_ops.checks.arrays import is_inside
 from event_ops.kernels.reference.entries import (
     along,
+    chosen_product,
     ends_of,
     event_terms,
     one_each,
@@ -81,7 +82,7 @@ def csr_sddmm(*, shape: tuple[int, int], **_: Any) -> Callable[..., jax.Array]:
     def sddmm(indices: jax.Array, indptr: jax.Array, X: jax.Array, Y: jax.Array) -> jax.Array:
         """out[k] = sum over n of X[row of k, n] * Y[indices[k], n]."""
         rows = rows_of(indptr, indices.shape[0])
-        terms = _product(values_at(X, rows), values_at(Y, indices))
+        terms = chosen_product(values_at(X, rows), values_at(Y, indices))
         sums = terms.sum(axis=1, dtype=terms.dtype) if terms.ndim == 2 else terms
         stored = (is_inside(rows, shape[0])) & (is_inside(indices, shape[1]))
         return jnp.where(stored, sums, 0)
@@ -95,13 +96,6 @@ def csr_scale_rows(**_: Any) -> Callable[..., jax.Array]:
     def scale_rows(data: jax.Array, indptr: jax.Array, x: jax.Array) -> jax.Array:
         """out[k] = data[k] * x[row of k]; bools choose."""
         rows = rows_of(indptr, data.shape[0])
-        return jnp.where(is_inside(rows, x.shape[0]), _product(values_at(x, rows), data), 0)
+        return jnp.where(is_inside(rows, x.shape[0]), chosen_product(values_at(x, rows), data), 0)
 
     return scale_rows
-
-
-def _product(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return x * y, where the one of bools, if any, chooses."""
-    if x.dtype == bool:
-        return jnp.where(x, y, 0)
-    return jnp.where(y, x, 0) if y.dtype == bool else x * y

@@ -93,6 +93,13 @@ def event_terms(data: jax.Array, active: jax.Array) -> jax.Array:
     return weights if active.dtype == bool else weights * active
 
 
+def chosen_product(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Return x * y, where the one of bools, if any, chooses."""
+    if x.dtype == bool:
+        return jnp.where(x, y, 0)
+    return jnp.where(y, x, 0) if y.dtype == bool else x * y
+
+
 @partial(_of_arrays, static_argnames=("size", "dtype"))
 def event_counts(ids: jax.Array, size: int, dtype: Any) -> jax.Array:
     """Return how often each of `size` ids occurs among spike ids; ids out of range are left out."""
