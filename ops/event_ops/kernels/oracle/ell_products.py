@@ -1,30 +1,18 @@
-"""Products of an ELLPACK matrix, entry by entry."""
+"""Products of an ELLPACK matrix: those of a CSR matrix with rows of equal length."""
 
 import numpy as np
 
-from event_ops.kernels.oracle import weights_of, wide
+from event_ops.kernels.oracle import weights_of
+from event_ops.kernels.oracle.csr_products import csr_event_matvec, csr_matvec
 
 
-def ell_matvec(data, indices, v, *, shape, transpose=False):
-    weights, v = weights_of(data, indices), wide(v)
-    y = np.zeros(shape[1] if transpose else shape[0], weights.dtype)
-    for target, source, weight in entries(weights, indices, shape, transpose):
-        y[target] += weight * v[source]
-    return y
+def _of_equal_rows(product):
+    def of_ell(data, indices, x, **static):
+        rows, per_row = indices.shape
+        weights = weights_of(data, indices).reshape(-1)
+        return product(weights, indices.reshape(-1), per_row * np.arange(rows + 1), x, **static)
+
+    return of_ell
 
 
-def ell_event_matvec(data, indices, events, *, shape, transpose=False):
-    weights = weights_of(data, indices)
-    y = np.zeros(shape[1] if transpose else shape[0], weights.dtype)
-    for target, source, weight in entries(weights, indices, shape, transpose):
-        if events[source]:
-            y[target] += weight * float(events[source])
-    return y
-
-
-def entries(weights, indices, shape, transpose):
-    """Yield where each entry adds, where it reads, and its weight; columns out of range are padding."""
-    for i in range(shape[0]):
-        for weight, j in zip(weights[i], indices[i].tolist(), strict=True):
-            if 0 <= j < shape[1]:
-                yield (j, i, weight) if transpose else (i, j, weight)
+ell_matvec, ell_event_matvec = _of_equal_rows(csr_matvec), _of_equal_rows(csr_event_matvec)
