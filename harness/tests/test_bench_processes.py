@@ -215,4 +215,4 @@ def test_a_split_with_other_spikes_is_wrong(monkeypatch: pytest.MonkeyPatch):
     group = devices.devices(("2 devices", "2 processes"), 300, 1.0, 2)
     assert group.seconds == {"1 device": [1.0, 1.0], "2 devices": [1.0, 1.0]}
     assert group.info["1 device"] == {"spikes": 8, "synapses": 5}
-    assert group.wrong == {"2 processes": "failed: 7 spikes; 1 device has 8"}
+    assert group.wrong == {"2 processes": "failed: spikes 7; 1 device has 8"}

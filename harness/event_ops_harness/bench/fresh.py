@@ -1,6 +1,7 @@
 """Measure in fresh processes, in turns: each figure comes from a Python that has done nothing before."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -92,6 +93,18 @@ def take_turns(
             except (WorkerError, OSError) as error:
                 failed[name] = str(error)
     return {name: results for name, results in answers.items() if name not in failed}, failed
+
+
+def apart(answers: Mapping[str, Sequence[Answer]], first: str, key: str, rtol: float = 0) -> dict[str, str]:
+    """Return the members whose answer by `key` is not that of the first, and why they are left out."""
+    right = answers[first][0][key] if first in answers else None
+    return {
+        name: f"{key} {each[key]!r}; {first} has {right!r}"
+        for name, rounds in answers.items()
+        for each in rounds
+        if right is not None and each[key] != right
+        if not (rtol and math.isclose(each[key], right, rel_tol=rtol))
+    }
 
 
 def group_of(

@@ -9,7 +9,7 @@ costs then shows as time lost, not as scaling. Not measured: several hosts, netw
 import functools
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.fresh import ask_together, group_of, take_turns
+from event_ops_harness.bench.fresh import apart, ask_together, group_of, take_turns
 
 ONE = "1 device"
 SPLITS = {
@@ -35,24 +35,12 @@ def devices(splits, neurons, seconds, rounds):
     names = [name for name in SPLITS if name in (ONE, *splits)]
     simulate = functools.partial(ask_together, "processes", env=ENVIRONMENT)
     answers, failed = take_turns({x: functools.partial(simulate, size | SPLITS[x]) for x in names}, rounds)
-    failed |= different(answers)
     return group_of(
         answers,
-        failed,
+        failed | apart(answers, ONE, "spikes"),
         lambda each: each["seconds"],
         lambda rounds: {name: rounds[0][name] for name in ("spikes", "synapses")},
     )
-
-
-def different(answers):
-    """Return the splits whose spikes differ from one device's, and why they are left out."""
-    spikes = answers[ONE][0]["spikes"] if ONE in answers else None
-    return {
-        name: f"{result['spikes']:,} spikes; {ONE} has {spikes:,}"
-        for name, results in answers.items()
-        for result in results
-        if spikes not in (None, result["spikes"])
-    }
 
 
 def test_devices(in_turns, benchmark, request, neurons, member):

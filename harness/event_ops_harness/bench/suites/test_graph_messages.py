@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from event_ops_harness.bench import options, workers
-from event_ops_harness.bench.fresh import RETURNS_MEMORY, ask, group_of, take_turns
+from event_ops_harness.bench.fresh import RETURNS_MEMORY, apart, ask, group_of, take_turns
 from event_ops_harness.bench.plugin import cores
 from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.bench.timing import Steps, Work
@@ -104,9 +104,7 @@ def peaks(name, nodes, edges, gradient, rounds):
     able = [member for member in WAYS if member != PRODUCT or name == "product"]
     jobs = {x: functools.partial(ask, "graph_messages", task | {"member": x}, RETURNS_MEMORY) for x in able}
     answers, failed = take_turns(jobs, rounds)
-    for member, (first, *_) in answers.items():
-        if abs(first["norm"] / answers[OURS][0]["norm"] - 1) > 1e-3:
-            failed[member] = f"its norm is {first['norm']:.6g}, that of {OURS} {answers[OURS][0]['norm']:.6g}"
+    failed |= apart(answers, OURS, "norm", 1e-3)
     values = nodes * FEATURES[-1]
 
     def bytes_per_value(rounds):

@@ -14,7 +14,7 @@ import functools
 import statistics
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.fresh import ask_together, group_of, take_turns
+from event_ops_harness.bench.fresh import apart, ask_together, group_of, take_turns
 from event_ops_harness.networks.hpc_benchmark.model import HpcBenchmark
 
 ONE = "1 process"
@@ -47,15 +47,9 @@ def networks(splits, scale, rounds):
         if name in (ONE, *splits)
     }
     answers, failed = take_turns(jobs, rounds)
-    expected = answers[ONE][0]["digest"] if ONE in answers else None
-    failed |= {
-        name: f"other spikes than {ONE}"
-        for name, results in answers.items()
-        if any(result["digest"] != expected for result in results)
-    }
     return group_of(
         answers,
-        failed,
+        failed | apart(answers, ONE, "digest"),
         lambda each: statistics.median(each["seconds"]),
         lambda rounds: {"spikes": rounds[0]["spikes"]},
     )

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from event_ops_harness.bench import options
-from event_ops_harness.bench.fresh import RETURNS_MEMORY, ask, group_of, take_turns
+from event_ops_harness.bench.fresh import RETURNS_MEMORY, apart, ask, group_of, take_turns
 from event_ops_harness.bench.simulators import rivals_python
 from event_ops_harness.bench.workers.training import EXACT, SURROGATE, WAYS
 from event_ops_harness.networks.trained.network import JAX_SCAN
@@ -66,11 +66,7 @@ def group(kind, neurons, batch, rounds, python):
     failed |= lacking
     for member in peaks.keys() & answers.keys():
         answers[member][0]["bytes"] = peaks[member][0]["bytes"]
-    if JAX_SCAN in answers:
-        right = answers[JAX_SCAN][0]["loss"]
-        for member, (first, *_) in answers.items():
-            if abs(first["loss"] / right - 1) > SAME[kind]:
-                failed[member] = f"its loss is {first['loss']:.6g}, that of {JAX_SCAN} {right:.6g}"
+    failed |= apart(answers, JAX_SCAN, "loss", SAME[kind])
     return group_of(answers, failed, lambda each: each["seconds"], read)
 
 
