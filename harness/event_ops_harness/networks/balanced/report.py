@@ -10,7 +10,7 @@ from rich.table import Table
 from event_ops_harness.networks.balanced.connectivity import Connectivity
 from event_ops_harness.networks.balanced.network import BalancedParameters
 from event_ops_harness.networks.shared import figures
-from event_ops_harness.networks.shared.blocks import OneDevice, PackedBlocks
+from event_ops_harness.networks.shared.blocks import EqualBlocks, OneDevice
 from event_ops_harness.networks.shared.display import with_backends
 from event_ops_harness.networks.shared.simulation import Recording
 from event_ops_harness.networks.shared.statistics import interval_cv, mean_rate
@@ -45,7 +45,7 @@ def table_of(
         "real-time factor": f"{recording.seconds / seconds:.3f} (wall clock / model time)",
         "synaptic events": f"{events / 1e6:,.1f} million per second",
     }
-    if isinstance(placement, PackedBlocks):
+    if isinstance(placement, EqualBlocks):
         rows["devices"] = f"{placement.devices} (processes: {jax.process_count()})"
         sent = f"{placement.exchanged_bytes:,} bytes to each device"
         rows["exchange per step"] = f"all-gather of spikes, {sent}"

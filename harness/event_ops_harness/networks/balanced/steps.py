@@ -23,7 +23,7 @@ from event_ops_harness.networks.balanced.network import (
     capacity_of,
     recorder_of,
 )
-from event_ops_harness.networks.shared.blocks import AXIS, ONE_DEVICE, OneDevice, PackedBlocks
+from event_ops_harness.networks.shared.blocks import AXIS, ONE_DEVICE, EqualBlocks, OneDevice
 from event_ops_harness.networks.shared.simulation import Simulation, Spikes, Step
 
 State = dict[str, jax.Array]
@@ -139,7 +139,7 @@ class BalancedNetwork:
         return Simulation(step, state, synapses, recorder_of(n, self.model), steps, placement)
 
 
-class Blocks(PackedBlocks):
+class Blocks(EqualBlocks):
     """Split all arrays of the state, and the matrix of each channel by target."""
 
     def split(self, state: State, wiring: Any) -> tuple[Any, Any]:

@@ -1,6 +1,6 @@
 """The network over several devices: each has a block of the neurons, and the synapses onto them.
 
-A step communicates who spiked, and nothing else: one all-gather of a flag per neuron. Each device draws the
+A step communicates who spiked, and nothing else: one all-gather of a bit per neuron. Each device draws the
 background of all neurons and keeps that of its own, and draws only the synapses onto its own, so that the
 spikes are those of one device.
 """

@@ -101,8 +101,15 @@ class EqualBlocks(OneDevice):
     def add(self, draw: Callable[[jax.Array], jax.Array], current: jax.Array) -> jax.Array:
         return current + self.own(draw(jnp.zeros(self.neurons, current.dtype)))
 
+    @property
+    def exchanged_bytes(self) -> int:
+        """The bytes that a device receives in a step, a bit for each neuron."""
+        return (self.devices - 1) * 4 * -(-self.size // 32)
+
     def exchange(self, spikes: jax.Array, backend: str | None) -> jax.Array:
-        return jax.lax.all_gather(spikes, AXIS, tiled=True)[: self.neurons]
+        words = jax.lax.all_gather(event_ops.pack_events(spikes, backend=backend), AXIS)
+        unpack = jax.vmap(partial(event_ops.unpack_events, n=self.size, backend=backend))
+        return unpack(words).reshape(-1)[: self.neurons]
 
     def place(self, state: Any, buffer: Any, wiring: Any) -> tuple[Any, Any, Any]:
         """Split the state; copy all that is not on the mesh yet to every device."""
@@ -144,20 +151,6 @@ class EqualBlocks(OneDevice):
 
     def _trimmed(self, x: jax.Array, spec: P) -> jax.Array:
         return x[tuple(slice(self.neurons if name == AXIS else None) for name in spec)]
-
-
-class PackedBlocks(EqualBlocks):
-    """Exchange the spikes of equal blocks: a step communicates a bit per neuron, by one all-gather."""
-
-    @property
-    def exchanged_bytes(self) -> int:
-        """The bytes that a device receives in a step."""
-        return (self.devices - 1) * 4 * -(-self.size // 32)
-
-    def exchange(self, spikes: jax.Array, backend: str | None) -> jax.Array:
-        words = jax.lax.all_gather(event_ops.pack_events(spikes, backend=backend), AXIS)
-        unpack = jax.vmap(partial(event_ops.unpack_events, n=self.size, backend=backend))
-        return unpack(words).reshape(-1)[: self.neurons]
 
 
 def of_first_device(x: jax.Array) -> jax.Array:
