@@ -161,7 +161,8 @@ def on_three(*inputs, steps=4, **given):
             ValueError,
             "every is 0 and name is 'a'; expected at",
         ),
-        (lambda: TimedInput("jump", name=""), ValueError, "name is ''; expected at least 1 step, and a name"),
+        (lambda: TimedInput("jump", name=""), ValueError, "name is ''; expected at least 1 step, .* a name"),
+        (lambda: TimedInput("jump", name="a", every=2**31), ValueError, r"at least 1 step, below 2\*\*31"),
         (
             lambda: silent(inputs=[TimedInput("jump", name="a")] * 2),
             ValueError,

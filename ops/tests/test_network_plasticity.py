@@ -175,6 +175,7 @@ VOGELS = {"traces": {"x_pre": 20.0, "x_post": 20.0}, "dt": 0.1, "eta": 0.01, "al
             "rho is given",
         ),
         (lambda: pairs(post_delay=-1), ValueError, "post_delay is -1"),
+        (lambda: pairs(post_delay=2**31 - 1), ValueError, r"post_delay is 2147483647; .* below 2\*\*31 - 1"),
         (lambda: pairs(post_first="no"), TypeError, "post_first is 'no'; expected True or False"),
         (
             lambda: jax.eval_shape(lambda flag: pairs(post_first=flag).dt, jnp.bool_(True)),

@@ -108,7 +108,9 @@ def one_state(model, first=0.0, **record):
             r"stop is 5, and start is 7; expected steps \[start, stop\)",
         ),
         (lambda: Record(spikes=-1), ValueError, "spikes is -1; expected >= 0"),
+        (lambda: Record(spikes=2**31), ValueError, r"spikes is 2147483648; .* below 2\*\*31"),
         (lambda: Record(every=0), ValueError, "every is 0; expected at least 1 step"),
+        (lambda: Record(every=2**31), ValueError, r"every is 2147483648; .* below 2\*\*31"),
         (lambda: Network(3), TypeError, "neurons has a int; expected Population"),
         (lambda: Network({}), ValueError, "neurons is an empty dictionary"),
         (lambda: silent("A"), TypeError, "projections has a str; expected Projection"),
@@ -231,6 +233,7 @@ def one_state(model, first=0.0, **record):
         ),
         (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
         (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),
+        (lambda: silent().run(silent().state(START), 2**31), ValueError, r"below 2\*\*31"),
         (
             lambda: silent(states={"V_m": [0]}, every=4).run(silent().state(START), 6),
             ValueError,
@@ -257,3 +260,11 @@ def test_a_state_names_all_of_a_model_of_ones_own():
     network = Network(Population(3, delta, jump=0.0, **LIF))
     with pytest.raises(TypeError, match="has V_m; expected V_m, refractory"):
         network.state({"V_m": 0.0})
+
+
+@pytest.mark.parametrize("most", [np.int8(127), np.uint8(255)])
+def test_delays_of_a_narrow_dtype_have_the_slots_that_they_need(most):
+    delays = np.array([0, 1, most], most.dtype)
+    found, expected = (Projection(SQUARE, "jump", delay=x) for x in (delays, delays.astype(np.int64)))
+    assert found.ages == expected.ages
+    assert_same(found.A, expected.A)

@@ -72,8 +72,8 @@ def _said(part: Any) -> str:
 
 def check_steps(steps: int, record: Record) -> int:
     """Return the number of steps; raise unless it is one, and there is a whole number of rows of states."""
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; expected at least 1")
+    if not 1 <= steps <= _LAST:
+        raise ValueError(f"steps is {steps}; expected at least 1, and below 2**31")
     if record.states and steps % record.every:
         raise ValueError(f"steps is {steps}; expected a multiple of every={record.every}, for whole rows")
     return steps

@@ -146,7 +146,7 @@ class TimedInput:
 
     Raises:
         TypeError: every is no integer.
-        ValueError: every < 1, or the name is empty.
+        ValueError: every < 1, or int32 does not hold it, or the name is empty.
     """
 
     receptor: str
@@ -156,8 +156,10 @@ class TimedInput:
 
     def __init__(self, receptor: str, *, name: str, every: int = 1, target: str = "") -> None:
         steps = known_integer("every", every)
-        if steps < 1 or not name:
-            raise ValueError(f"every is {steps} and name is {name!r}; expected at least 1 step, and a name")
+        if not 1 <= steps <= _LAST or not name:
+            raise ValueError(
+                f"every is {steps} and name is {name!r}; expected at least 1 step, below 2**31, and a name"
+            )
         vars(self).update(receptor=receptor, name=name, every=steps, target=target)
 
     kind = "values"

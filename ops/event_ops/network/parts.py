@@ -134,7 +134,7 @@ class Record:
 
     Raises:
         TypeError: spikes or every is no integer, or ids are no list of integers.
-        ValueError: spikes < 0 or every < 1, or an id that int32 does not hold, or below 0.
+        ValueError: spikes < 0 or every < 1, or an id below 0, or one of them that int32 does not hold.
     """
 
     spikes: int
@@ -144,10 +144,12 @@ class Record:
 
     def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
         capacity, steps = known_integer("spikes", spikes), known_integer("every", every)
-        if capacity < 0:
-            raise ValueError(f"spikes is {capacity}; expected >= 0, the number that has room in a run")
-        if steps < 1:
-            raise ValueError(f"every is {steps}; expected at least 1 step")
+        if not 0 <= capacity < 1 << 31:
+            raise ValueError(
+                f"spikes is {capacity}; expected >= 0, the number that has room in a run, and below 2**31"
+            )
+        if not 1 <= steps < 1 << 31:
+            raise ValueError(f"every is {steps}; expected at least 1 step, and below 2**31")
         chosen = jax.tree.map(_ids, dict(states or {}), is_leaf=lambda x: not isinstance(x, dict))
         text = repr(jax.tree.map(lambda x: x.tolist(), chosen))
         vars(self).update(spikes=capacity, every=steps, text=text, states=chosen)

@@ -55,7 +55,7 @@ class Plasticity:
     Raises:
         TypeError: no rule, a rule that takes what is not given, a variable that no rule takes, or a trace
             without dt; a time constant or dt that is no number: decays are compiled in.
-        ValueError: a trace of another name, a time constant or dt <= 0, or post_delay < 0.
+        ValueError: a trace of another name, a time constant or dt <= 0, or post_delay < 0 or >= 2**31 - 1.
 
     Example:
         >>> from event_ops.network import Plasticity
@@ -91,8 +91,8 @@ class Plasticity:
         named, lag = dict(traces or {}), known_integer("post_delay", post_delay)
         _check_rules((on_pre, on_post), named, variables)
         _check_times(named, dt)
-        if lag < 0:
-            raise ValueError(f"post_delay is {lag}; expected >= 0, in steps")
+        if not 0 <= lag < (1 << 31) - 1:
+            raise ValueError(f"post_delay is {lag}; expected >= 0, in steps, and below 2**31 - 1")
         # As of a population, numbers are static, and their text tells apart those that are equal.
         plain = {name: number(x) for name, x in variables.items() if is_number(x)}
         arrays = {name: as_array(x, name) for name, x in variables.items() if name not in plain}

@@ -165,6 +165,7 @@ def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     if delays.size and (delays.min() < 0 or delays.max() >= np.iinfo(np.int32).max):
         wrong = delays.min() if delays.min() < 0 else delays.max()
         raise ValueError(f"delay is or contains {wrong}; expected >= 0, in steps, and below 2**31 - 1")
+    delays = delays.astype(np.int64)  # a narrow dtype does not hold the number of slots
     if not delays.ndim:
         return A, (int(delays),), int(delays)
     if not is_known(A.indptr):
