@@ -9,8 +9,11 @@ import pytest
 from small_networks import LIF
 
 from event_ops import CSR, lif_expsyn_step, lif_step, neuron_step
+from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.network import Network, Population, Projection, Record, TimedInput, parrot
+from event_ops.network.gradient import transposes
 from event_ops.surrogate import fast_sigmoid, triangular
+from ffi_bridge import debug, numba_kernel
 
 N, M, OUT, STEPS = 40, 9, 3, 24
 RNG = np.random.default_rng(0)
@@ -136,3 +139,24 @@ def test_the_gradient_is_that_of_the_scan(every):
             jax.jit(gradient, static_argnums=(1, 2))(given, x, every) for x in (None, "reference")
         )
         assert_close(found, expected, least=0.7)
+
+
+@njit
+def back_through_rows(data, indices, ends, a, of_row, of_four, dots):
+    matrix = data, indices, ends
+    of_row[:], of_four[:] = 0, 0
+    for i in range(dots.size):
+        transposes.add_entries_row(matrix, np.uintp(i), a, of_row)
+        transposes.add_entries_rows(matrix, np.uintp(i), a, a, a, a, of_four)
+        dots[i] = transposes.entries_dot(matrix, np.uintp(i), a)
+
+
+def test_rows_that_reach_beyond_the_entries_end_with_them():
+    data, indices, ends = np.arange(1, 4, dtype=np.float32), np.int32([0, 1, 0]), np.int32([0, 1, 999, -9])
+    outs = [jax.ShapeDtypeStruct((3,), np.float32)] * 3
+    with debug.guarded():
+        given = data, indices, ends, np.float32([1, 10])
+        of_row, of_four, dots = numba_kernel(back_through_rows, outs)(*given)
+    np.testing.assert_array_equal(of_row, [1, 10, 1])
+    np.testing.assert_array_equal(of_four, [4, 40, 4])
+    np.testing.assert_array_equal(dots, [1, 23, 0])

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from event_ops.kernels.numba_cpu.access import row_span
 from event_ops.kernels.numba_cpu.jit import INLINED, REORDER, njit
 from event_ops.kernels.numba_cpu.packed_events import set_bits_into
 
@@ -82,7 +83,7 @@ def dense_dots(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 def add_entries_row(matrix: Any, row: Any, a: Any, d_weights: Any) -> None:
     """Add the cotangents of what arrived to those of the entries of a row."""
     indices, ends, columns = matrix[1], matrix[2], np.uintp(a.size)
-    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
+    for k in range(*row_span(ends, row, np.uintp(indices.size))):
         j = np.uintp(indices[k])
         if j < columns:
             d_weights[k] += a[j]
@@ -92,7 +93,7 @@ def add_entries_row(matrix: Any, row: Any, a: Any, d_weights: Any) -> None:
 def add_entries_rows(matrix: Any, row: Any, a: Any, b: Any, c: Any, d: Any, d_weights: Any) -> None:
     """Add four such cotangents to those of the entries of a row, which are read once for all."""
     indices, ends, columns = matrix[1], matrix[2], np.uintp(a.size)
-    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
+    for k in range(*row_span(ends, row, np.uintp(indices.size))):
         j = np.uintp(indices[k])
         if j < columns:
             d_weights[k] += (a[j] + b[j]) + (c[j] + d[j])
@@ -103,7 +104,7 @@ def entries_dot(matrix: Any, row: Any, arrived: Any) -> Any:
     """Return the product of a row of entries and the cotangents of what arrived."""
     data, indices, ends = matrix
     total, columns = arrived.dtype.type(0), np.uintp(arrived.size)
-    for k in range(np.uintp(ends[row]), np.uintp(ends[row + np.uintp(1)])):
+    for k in range(*row_span(ends, row, np.uintp(indices.size))):
         j = np.uintp(indices[k])
         if j < columns:
             total += data[k] * arrived[j]
