@@ -137,6 +137,19 @@ def test_traced_spikes_beyond_int32_are_those_of_no_step_and_nobody(dtype):
     np.testing.assert_array_equal(recording.spikes[0], [2, 3])
 
 
+@pytest.mark.parametrize("x64", [False, True])
+def test_a_weight_that_is_a_number_has_the_dtype_of_its_receptor_under_jit_too(x64):
+    ends = []
+    for weight in (1 << 40, np.int64(1 << 40), float(1 << 40)):
+        given, record = SpikeInput("I_syn", [2, 4], [1, 2], weight=weight), Record(states={"I_syn": range(3)})
+        network = Network(Population(3, lif_expsyn_step, **KEPT), inputs=[given], record=record)
+        with jax.enable_x64(x64):
+            run = jax.jit(lambda network, state: network.run(state, 5)[1].states["I_syn"])
+            ends.append(np.asarray(run(network, network.state(START | {"I_syn": 0.0}))))
+        assert ends[-1].max() == 1 << 40
+        np.testing.assert_array_equal(ends[-1], ends[0])
+
+
 @pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
 def test_a_window_behind_all_steps_adds_nothing(backend):
     windows = [(1 << 31, None), (1 << 40, 1 << 41), (2, 2), (-5, -3)]

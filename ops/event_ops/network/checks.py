@@ -175,7 +175,9 @@ def _check_input(part: Input, name: str, dtype: Any, size: int) -> None:
                 f"the {role} of {_said(part)} has shape {np.shape(value)}; expected () or "
                 f"({size},): one for all, or one for each neuron"
             )
-    if not is_number(part.weight) and part.weight.dtype != dtype:
+    # A number that was passed to a traced function is weakly typed there.
+    is_weak = is_number(part.weight) or part.weight.weak_type
+    if not is_weak and part.weight.dtype != dtype:
         raise TypeError(
             f"the weight of {_said(part)} has dtype {part.weight.dtype}; expected {dtype}, as {name} has"
         )

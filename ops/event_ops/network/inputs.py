@@ -13,7 +13,7 @@ import numpy as np
 
 from event_ops.catalog.poisson_input.op import poisson_input
 from event_ops.checks.arrays import as_array, is_known
-from event_ops.checks.inputs import is_number
+from event_ops.checks.inputs import in_dtype, is_number
 from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.poisson import check_mean, poisson_tables
 from event_ops.neurons.step import neuron_step
@@ -80,8 +80,7 @@ class PoissonInput:
             )
         means = np.asarray(mean)
         check_mean(means)
-        added = weight if is_number(weight) else as_array(weight, "weight")
-        vars(self).update(receptor=receptor, weight=added, target=target)
+        vars(self).update(receptor=receptor, weight=_weight(weight), target=target)
         # A tuple has a hash.
         vars(self).update(mean=tuple(means.tolist()) if means.ndim else float(means))
         vars(self).update(window=_window(known_integer("start", start), stop))
@@ -93,7 +92,7 @@ class PoissonInput:
 
     def add(self, sums: jax.Array, place: int, step: jax.Array, given: Given) -> jax.Array:
         """Return the sums with the input of a step added."""
-        weight, mean = jnp.asarray(self.weight).astype(sums.dtype), np.asarray(self.mean, np.float64)
+        weight, mean = in_dtype(self.weight, sums.dtype), np.asarray(self.mean, np.float64)
         added = poisson_input(weight, key_of(given.seed, place), step, mean=mean, initial=sums)
         return added if self.window is None else jnp.where(self.is_on(step), added, sums)
 
@@ -106,7 +105,7 @@ class PoissonInput:
         tables, which = poisson_tables(np.asarray(self.mean, np.float64))
         window = {} if self.window is None else {"window": np.array(self.window, np.int32)}
         return {
-            "weight": jnp.asarray(self.weight).astype(dtype),
+            "weight": in_dtype(self.weight, dtype),
             "key": key_of(given.seed, place),
             "tables": tables,
             "which": np.broadcast_to(which, size),
@@ -117,6 +116,11 @@ class PoissonInput:
 register(
     PoissonInput, ("weight",), ("receptor", "mean", "window", "target"), "event_ops.network.PoissonInput"
 )
+
+
+def _weight(given: Any) -> Any:
+    """Return the weight of an input: a number as a float, as JAX cuts integers that it passes on."""
+    return float(given) if is_number(given) else as_array(given, "weight")
 
 
 def _window(start: int, stop: int | None) -> tuple[int, int] | None:
@@ -214,8 +218,7 @@ class SpikeInput:
             raise ValueError(f"times has {steps.size} elements and ids {neurons.size}; expected one for each")
         # By neuron within a step: then those that are equal follow each other, and the last ones are found.
         order = jnp.lexsort((neurons, steps))
-        added = weight if is_number(weight) else as_array(weight, "weight")
-        vars(self).update(receptor=receptor, weight=added, target=target)
+        vars(self).update(receptor=receptor, weight=_weight(weight), target=target)
         vars(self).update(times=steps[order], ids=neurons[order])
 
     kind = "spikes"
@@ -231,13 +234,13 @@ class SpikeInput:
             return numbers.at[neurons[k]].add(1, mode="drop")
 
         numbers = jax.lax.fori_loop(low, high, count, jnp.zeros(sums.size, jnp.int32))
-        weight = jnp.asarray(self.weight).astype(sums.dtype)
+        weight = in_dtype(self.weight, sums.dtype)
         return jnp.where(numbers > 0, sums + weight * numbers.astype(sums.dtype), sums)
 
     def arrays(self, place: int, size: int, dtype: Any, given: Given) -> dict[str, Any]:
         """Return name -> array of a native run: spikes of step begin + s are ids[spans[s] : spans[s + 1]]."""
         steps = given.begin + np.arange(given.steps + 1, dtype=np.int32)
-        weight = jnp.broadcast_to(jnp.asarray(self.weight).astype(dtype), size)
+        weight = jnp.broadcast_to(in_dtype(self.weight, dtype), size)
         spans = jnp.searchsorted(self.times, steps).astype(jnp.int32)
         return {"weight": weight, "train": self.ids, "spans": spans}
 
