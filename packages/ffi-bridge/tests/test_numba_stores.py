@@ -182,6 +182,15 @@ def test_an_output_that_may_be_stored_to_is_accepted(kernel):
     assert trace(kernel, X).shape == (4,)
 
 
+def test_the_advice_is_for_stores_behind_an_exception_too():
+    def divides(x, y):
+        for i in range(x.size):
+            y[i] = int(x[i]) // 0
+
+    with pytest.raises(KernelTypeError, match="if it does, all that comes before always raises, as a divi"):
+        trace(divides, X)
+
+
 def test_in_a_parallel_kernel_too():
     @numba.njit(parallel=True)
     def shares(x, y, z):

@@ -11,7 +11,8 @@ def unwritten_output(kernel: str, name: str, ndim: int) -> str:
     """Describe an output without stores, and how to write it."""
     return (
         f"kernel '{kernel}' never stores to its output '{name}', which would hold whatever was in its "
-        f"memory; write `{name}{_whole(ndim)} = ...`: `{name} = ...` only gives the name to another value"
+        f"memory; write `{name}{_whole(ndim)} = ...`: `{name} = ...` only gives the name to another value; "
+        "if it does, all that comes before always raises, as a division by a 0 that is compiled in"
     )
 
 
