@@ -7,7 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from event_ops import Events, csr_event_deliver, csr_matvec, scatter_add, segment_sum, trace_decay
+from event_ops import (
+    Events,
+    csr_event_deliver,
+    csr_gap_current,
+    csr_matvec,
+    scatter_add,
+    segment_sum,
+    trace_decay,
+)
 from event_ops.checks.arrays import FLOATS, INTEGERS, NUMBERS, cast_advice, check_positive, common_cast
 from event_ops.checks.keywords import resolved_mode
 from event_ops.checks.ring_buffer import check_delays
@@ -39,6 +47,28 @@ def test_integers_that_32_bits_would_change_are_refused(call):
         call(np.array([2**32 + 2]))
     with pytest.raises(ValueError, match="which int32 cannot; enable 64-bit"):
         call([2**32 + 2])
+
+
+def test_bytes_of_another_machine_are_read_in_their_order():
+    def call(order):
+        indices, indptr = np.array([2, 0], f"{order}i4"), np.array([0, 1, 1, 2], f"{order}i4")
+        v, weight = np.array([5, 6, 7], f"{order}f4"), np.array(3, f"{order}f4")
+        return csr_gap_current(weight, indices, indptr, v, shape=(3, 3))
+
+    np.testing.assert_array_equal(call(">"), call("<"))
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.array([1, None]), "an array of object; expected numbers, and these are objects"),
+        (np.ones(2, np.longdouble), "an array of float128, which JAX lacks; cast it"),
+        ({1, 2}, "a set; expected an array or a number"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_said(x, message):
+    with pytest.raises(TypeError, match=message):
+        csr_matvec(np.ones(2, "f"), np.arange(2), np.arange(3), x, shape=(2, 2))
 
 
 def test_traced_time_constant_is_not_inspected():

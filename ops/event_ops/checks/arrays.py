@@ -10,6 +10,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.errors import InconclusiveDimensionOperation
 
+from ffi_bridge.native.wrapped_kernel import obstacle
+
 FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = (*FLOATS, *INTEGERS)
@@ -27,13 +29,15 @@ def is_known(*arrays: Any) -> bool:
     return not any(isinstance(x, Tracer) or not getattr(x, "is_fully_addressable", True) for x in arrays)
 
 
-def as_array(x: Any, name: str = "an array") -> jax.Array:
-    """Return x as a JAX array; a JAX array as it is.
+def as_array(x: Any, name: str = "an argument") -> jax.Array:
+    """Return x as a JAX array; a JAX array as it is, and bytes of another machine in the order of this one.
 
-    Raise ValueError if a cut to 32 bits would change integers.
+    Raise ValueError if a cut to 32 bits would change integers, TypeError for what is no array of numbers.
     """
     if isinstance(x, jax.Array):
         return x
+    if isinstance(x, np.ndarray) and not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
     try:
         array = jnp.asarray(x)
     except OverflowError:  # integers of Python
@@ -42,6 +46,10 @@ def as_array(x: Any, name: str = "an array") -> jax.Array:
         raise ValueError(
             f"{name} holds {given.min()} to {given.max()}, which {widest} cannot; {instead}"
         ) from None
+    except TypeError:
+        of_array = obstacle(x) if isinstance(x, np.ndarray | np.generic) else None
+        found = of_array or f"a {type(x).__name__}; expected an array or a number"
+        raise TypeError(f"{name} is {found}") from None
     if isinstance(x, np.ndarray | np.integer) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
         limits = np.iinfo(array.dtype)
         if x.min() < limits.min or x.max() > limits.max:

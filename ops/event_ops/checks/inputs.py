@@ -26,13 +26,14 @@ def is_number(x: Any) -> bool:
     return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8
 
 
-def as_input(x: Any, name: str = "an array") -> jax.Array:
+def as_input(x: Any, name: str = "an argument") -> jax.Array:
     """Return x as `as_array` does; one number as an array of NumPy."""
     if isinstance(x, jax.Array):
         return x
     if not is_number(x):
         return as_array(x, name)
-    dtype: np.dtype[Any] = x.dtype if isinstance(x, (np.generic, np.ndarray)) else _of_python(x)
+    is_numpy = isinstance(x, (np.generic, np.ndarray))
+    dtype: np.dtype[Any] = x.dtype.newbyteorder("=") if is_numpy else _of_python(x)
     if dtype.kind in "iu" and dtype.itemsize == 8 and not _LOW <= int(x) <= _HIGH:
         return as_array(x, name)  # which knows of large integers
     return in_dtype(x, dtype)

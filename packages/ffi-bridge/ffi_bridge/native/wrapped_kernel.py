@@ -80,14 +80,14 @@ def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(error, FFIBridgeError):
                 subject, names = f"kernel '{call.__name__}'", inspect.signature(call).parameters
                 for name, x in (*zip(names, args, strict=False), *named.items()):
-                    if obstacle := _obstacle(x):
-                        raise KernelTypeError(f"{subject}: input '{name}' is {obstacle}") from None
+                    if found := obstacle(x):
+                        raise KernelTypeError(f"{subject}: input '{name}' is {found}") from None
             raise
 
     return refusing
 
 
-def _obstacle(x: Any) -> str | None:
+def obstacle(x: Any) -> str | None:
     """Return why a value can be no input of any kernel, and the remedy; None where it may be one."""
     if isinstance(x, str | bytes):
         return f"the text {x!r}; expected an array or a number: name a constant in static_argnames"
