@@ -64,6 +64,8 @@ for how, function in (("and", lambda x, c: x & c), ("or", lambda x, c: x | c), (
     )
     case(f"set.lt.{how}.u32.s32", "u32", "s32 s32 pred", lambda a, b, c, f=function: -f(int(a < b), c))
 case("setp.lt.s32 %p|%d, %a, %b;", "pred", "s32 s32", lambda a, b: int(a >= b))
+# One of the two results is the operand that both are combined with.
+case("setp.lt.and.s32 %c|%d, %a, %b, %c;", "pred", "s32 s32 pred", lambda a, b, c: int(a >= b) & c)
 case("set.ge.s32.u32", "s32", "u32 u32", lambda a, b: -int(a >= b))
 case("set.ge.f32.s32 %f, %a, %b; mov.b32 %d, %f;", "b32", "s32 s32", lambda a, b: 0x3F800000 * int(a >= b))
 

@@ -74,6 +74,21 @@ def test_a_race_is_found_through_two_buffers_that_begin_at_one_address():
         made.launch((1,), (2,), [pointer.to_bytes(8, "little") for pointer in pointers], buffers=buffers)
 
 
+VECTOR_INTO_ITS_ADDRESS = """
+    setp.eq.u32 %p1, %r2, 0;
+    @!%p1 st.global.u64 [%rd1+8], %rd3;
+    @%p1 ld.global.v2.u64 {%rd1, %rd3}, [%rd1];
+"""
+
+
+def test_a_race_is_found_where_a_vector_is_loaded_into_the_register_of_its_address():
+    y = np.zeros(2, np.uint64)
+    with pytest.raises(LaunchError, match="race at byte 8 of argument 0"):
+        launched(
+            module(kernel(PLACE + VECTOR_INTO_ITS_ADDRESS, Y)), (1,), (2,), y, checks=Checks(races=True)
+        )
+
+
 BEYOND = kernel(PLACE + "st.global.u32 [%rd2+512], %r1;", Y)
 
 

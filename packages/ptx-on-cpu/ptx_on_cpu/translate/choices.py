@@ -35,15 +35,15 @@ def compared(t: Translation, how: str, modifiers: list[str], a: str, b: str) -> 
 def _set_predicate(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     first, _, second = operands[0].partition("|")
     if modifiers[-1] in ("f16x2", "bf16x2"):
-        for i, target in enumerate((first, second)):
-            a, b = (t.get(operand, "b32") for operand in operands[1:3])
-            value = floats.compared_half(t.text, modifiers[0], modifiers, a, b, i)
-            t.set(target, _combined(t, value, modifiers, operands), "pred")
-        return
-    value = compared(t, modifiers[0], modifiers, operands[1], operands[2])
-    t.set(first, _combined(t, value, modifiers, operands), "pred")
-    if second:
-        t.set(second, _combined(t, t.text.new(f"xor i1 {value}, true"), modifiers, operands), "pred")
+        a, b = (t.get(operand, "b32") for operand in operands[1:3])
+        values = [floats.compared_half(t.text, modifiers[0], modifiers, a, b, i) for i in (0, 1)]
+    else:
+        value = compared(t, modifiers[0], modifiers, operands[1], operands[2])
+        values = [value, t.text.new(f"xor i1 {value}, true")]
+    # Both before either is written: the fourth operand may be one of the two.
+    values = [_combined(t, value, modifiers, operands) for value in values]
+    for target, value in zip((first, second or "_"), values, strict=True):
+        t.set(target, value, "pred")
 
 
 def _combined(t: Translation, value: str, modifiers: list[str], operands: Sequence[str]) -> str:

@@ -99,9 +99,11 @@ def _load(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None
     kind, names = modifiers[-1], _elements(operands[0])
     size = width(kind) // 8
     start = place(t, operands[1], modifiers[:-1], size * len(names), LOAD)
+    for i in range(len(names)):
+        _watch(t, operands[1], modifiers[:-1], i * size, size, LOAD, "0")
+    # From here on the register of the address may be overwritten.
     for i, name in enumerate(names):
         at = t.text.new(f"getelementptr i8, ptr {start}, i64 {i * size}") if i else start
-        _watch(t, operands[1], modifiers[:-1], i * size, size, LOAD, "0")
         value = t.text.new(f"load {_volatile(modifiers)}i{8 * size}, ptr {at}, align 1")
         t.set(name, value, kind if kind[0] == "s" else f"b{8 * size}")
 
