@@ -1,7 +1,6 @@
 """A PTX module: its variables have memory, and its kernels are compiled when they are asked for."""
 
 import itertools
-import re
 from collections.abc import MutableMapping
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from ptx_on_cpu.errors import LaunchError, UnsupportedError
 from ptx_on_cpu.kernel import Checks, Kernel
 from ptx_on_cpu.syntax.inline import inlined
 from ptx_on_cpu.syntax.parse import parse
-from ptx_on_cpu.syntax.program import Function, Variable, aligned, readable, width
+from ptx_on_cpu.syntax.program import Function, Variable, aligned, literal, readable, width
 from ptx_on_cpu.translate.control import BUILTIN
 from ptx_on_cpu.translate.operands import Layout
 
@@ -84,16 +83,15 @@ class Module:
         buffer.owner[: len(content)] = np.frombuffer(content, np.uint8)
 
     def _bytes(self, text: str, size: int) -> bytes:
-        if match := re.fullmatch(r"0[fFdD]([0-9a-fA-F]+)", text):
-            return int(match[1], 16).to_bytes(size, "little")
-        if re.match(r"-?\d", text):
-            # Negative numbers in two's complement.
-            return (int(text.rstrip("uU"), 0) % (1 << 8 * size)).to_bytes(size, "little")
+        if (number := literal(text, 8 * size)) is not None:
+            return number.to_bytes(size, "little")
         name, _, offset = text.removeprefix("generic(").replace(")", "").partition("+")
         if name in self._program.functions:
             return bytes(size)  # nobody reads it: a kernel that calls by address is refused
         if name not in self._numbers:
-            raise UnsupportedError(f"a variable that begins with the address of '{name}'")
+            raise UnsupportedError(
+                f"a variable's initial value is {text}; expected numbers of {size} bytes, or addresses of others"
+            )
         number = self._numbers[name]
         # A pointer in memory has its buffer's number, too.
         address = number << ADDRESS_BITS | self.variables[number - _FIRST_VARIABLE].address

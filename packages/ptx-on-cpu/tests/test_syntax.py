@@ -8,7 +8,7 @@ from ptx_on_cpu.engine.grid import blocks_are_independent
 from ptx_on_cpu.flow import Flow
 from ptx_on_cpu.syntax.inline import inlined
 from ptx_on_cpu.syntax.parse import parse
-from ptx_on_cpu.syntax.program import readable
+from ptx_on_cpu.syntax.program import literal, readable
 
 TWICE = """
 .func (.param .b32 result) twice(.param .b32 x)
@@ -74,6 +74,28 @@ def test_variables_have_space_size_alignment_and_content():
     assert [(v.name, v.size) for v in program.functions["k"].variables] == [("tile", 64)]
 
 
+@pytest.mark.parametrize(
+    ("text", "bits", "value"),
+    [
+        ("-1", 16, 0xFFFF),
+        ("0xFFu", 32, None),
+        ("0xFFU", 32, 255),
+        ("010", 32, 8),
+        ("0b101", 32, 5),
+        ("0f3FC00000", 32, 0x3FC00000),
+        ("0f3FC00000", 64, None),
+        ("0d3FF8000000000000", 64, 0x3FF8 << 48),
+        ("0d3FF8000000000000", 32, 0x3FC00000),
+        ("0d4090000000000000", 16, None),
+        ("-1.5", 32, 0xBFC00000),
+        ("1e400", 32, 0x7F800000),
+        ("1.5", 64, 0x3FF8 << 48),
+    ],
+)
+def test_constants_have_the_bits_of_what_they_are_written_for(text, bits, value):
+    assert literal(text, bits) == value
+
+
 def test_a_call_becomes_the_body_of_its_function():
     program = parse(module(TWICE, kernel(CALL)))
     whole = inlined(program.functions["k"], program.functions, ())
@@ -96,6 +118,8 @@ def test_calls_that_cannot_be_inlined_are_refused_by_name():
     [
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 %f1, %f2, %f3, %f4;", "mma.sync.aligned"),
         ("mov.u32 %r1, %envreg3;", "%envreg3"),
+        ("mov.u32 %r1, 3+4;", r"the constant 3\+4"),
+        ("add.f64 %rd1, %rd1, 0f3F800000;", "the constant 0f3F800000 as a number of 64 bits"),
     ],
 )
 def test_what_no_cpu_runs_is_refused_by_name(instruction, said):

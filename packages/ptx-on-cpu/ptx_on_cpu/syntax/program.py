@@ -1,9 +1,12 @@
 """Functions, instructions and variables of a PTX module, as they stand in its text."""
 
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
 
 # Packed types, by the bits of both elements together.
 _PAIRS: Final = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "e4m3x2": 16, "e5m2x2": 16}
@@ -18,6 +21,33 @@ def width(kind: str) -> int:
 def aligned(offset: int, alignment: int) -> int:
     """Return the next multiple of `alignment` from `offset` on."""
     return -(-offset // alignment) * alignment
+
+
+_EXACT: Final = re.compile(r"0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))")
+_INTEGER: Final = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]+|0|[1-9]\d*)U?")
+_DECIMAL: Final = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+
+
+def literal(text: str, bits: int) -> int | None:
+    """Return the value that a constant has in a register, of a float its bits; None for any other text.
+
+    A constant in double precision is rounded to single precision where 32 bits are asked for.
+    """
+    if match := _INTEGER.fullmatch(text):
+        digits = match[2]
+        # Octal to PTX, which Python writes with a letter.
+        is_octal = digits[0] == "0" and digits.isdigit()
+        return int(match[1] + digits, 8 if is_octal else 0) & ((1 << bits) - 1)
+    exact = _EXACT.fullmatch(text)
+    if exact and exact[1]:
+        return int(exact[1], 16) if bits == 32 else None
+    if bits not in (32, 64) or not (exact or _DECIMAL.fullmatch(text)):
+        return None
+    number = struct.unpack(">d", bytes.fromhex(exact[2]))[0] if exact else float(text)
+    if bits == 64:
+        return int(exact[2], 16) if exact else struct.unpack("Q", struct.pack("d", number))[0]
+    with np.errstate(over="ignore"):
+        return int(np.float32(number).view(np.uint32))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from ptx_on_cpu.errors import UnsupportedError
 from ptx_on_cpu.records import BLOCK, THREAD, offset
-from ptx_on_cpu.syntax.program import Function, readable, width
+from ptx_on_cpu.syntax.program import Function, literal, readable, width
 from ptx_on_cpu.translate.text import FLOATS, Text, llvm_type
 
-_FLOAT: Final = re.compile(r"0[fFdD]([0-9a-fA-F]{8,16})")
 _NUMBER: Final = re.compile(r"[-+]?\d")
 
 
@@ -101,12 +100,11 @@ class Operands:
         if operand in self.function.registers:
             register_bits = width(self.function.registers[operand])
             return self.text.resized(self.load(operand), register_bits, bits)
-        if match := _FLOAT.fullmatch(operand):
-            # A float by its bits, as registers hold it.
-            return str(int(match[1], 16))
         if _NUMBER.match(operand):
-            number = int(re.sub(r"[uU]$", "", operand), 0)
-            return str(number & ((1 << bits) - 1)) if bits > 1 else ("true" if number else "false")
+            number = literal(operand, max(8, bits))
+            if number is None:
+                raise self.unsupported(f"the constant {operand} as a number of {bits} bits")
+            return str(number) if bits > 1 else ("true" if number else "false")
         if operand.startswith("%") or operand == "WARP_SZ":
             return self.text.resized(*self._special(operand.lstrip("%")), bits)
         return self.text.resized(self.symbol(operand), 64, bits)
