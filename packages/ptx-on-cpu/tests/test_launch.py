@@ -89,6 +89,64 @@ def test_a_race_is_found_where_a_vector_is_loaded_into_the_register_of_its_addre
         )
 
 
+COPY = """
+    mov.u32 %r5, tile;
+    mov.u32 %r6, {wanted};
+    setp.ne.u32 %p1, %r6, 0;
+    cp.async.ca.shared.global [%r5], [%rd1+16], 16, {how};
+    cp.async.wait_all;
+    ld.shared.v4.u32 {{%r7, %r8, %r9, %r10}}, [%r5];
+    st.global.v4.u32 [%rd1], {{%r7, %r8, %r9, %r10}};
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "wanted", "copied"),
+    [("%r6", 8, [5, 6, 0, 0]), ("%p1", 1, [0, 0, 0, 0]), ("!%p1", 1, None), ("%r6", 1 << 30, None)],
+)
+def test_a_copy_reads_as_many_bytes_as_are_asked_for(how, wanted, copied):
+    text = module(".shared .align 16 .b8 tile[16];", kernel(PLACE + COPY.format(how=how, wanted=wanted), Y))
+    y = np.arange(1, 7, dtype=np.uint32)
+    checks = Checks(initialised=True, races=True)
+    if copied is None:  # 16 bytes, of which the array has 8
+        with pytest.raises(LaunchError, match="16 bytes out of bounds, at byte 16 of argument 0"):
+            launched(text, (1,), (1,), y, checks=checks)
+    else:
+        launched(text, (1,), (1,), y, checks=checks)
+        np.testing.assert_array_equal(y[:4], copied)
+
+
+SECOND = """
+.func (.param .b32 result) second(.param .align 4 .b8 x[8])
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %a;
+    mov.b64 %a, x;
+    ld.param.u32 %r1, [%a+4];
+    st.param.b32 [result], %r1;
+    ret;
+}
+"""
+BY_ADDRESS = """
+    { .param .b32 a; .param .align 4 .b8 b[8];
+    st.param.b32 [b], 5;
+    st.param.b32 [b+4], 6;
+    call.uni (a), second, (b);
+    ld.param.b32 %r1, [a]; }
+    mov.b64 %rd1, y;
+    ld.param.u64 %rd2, [%rd1+OFFSET];
+    st.global.u32 [%rd2], %r1;
+"""
+
+
+def test_parameters_are_read_by_their_address():
+    y = np.zeros(1, np.int32)
+    launched(module(SECOND, kernel(BY_ADDRESS.replace("OFFSET", "0"), Y)), (1,), (1,), y)
+    assert y[0] == 6
+    with pytest.raises(LaunchError, match="at byte 4096 of the parameters"):
+        launched(module(SECOND, kernel(BY_ADDRESS.replace("OFFSET", "4096"), Y)), (1,), (1,), y)
+
+
 BEYOND = kernel(PLACE + "st.global.u32 [%rd2+512], %r1;", Y)
 
 

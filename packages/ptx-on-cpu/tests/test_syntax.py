@@ -118,13 +118,14 @@ def test_calls_that_cannot_be_inlined_are_refused_by_name():
     [
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 %f1, %f2, %f3, %f4;", "mma.sync.aligned"),
         ("mov.u32 %r1, %envreg3;", "%envreg3"),
+        ("ld.param.u64 %rd1, [y+8];", r"an access to 8 bytes at \[y\+8\]"),
         ("mov.u32 %r1, 3+4;", r"the constant 3\+4"),
         ("add.f64 %rd1, %rd1, 0f3F800000;", "the constant 0f3F800000 as a number of 64 bits"),
     ],
 )
 def test_what_no_cpu_runs_is_refused_by_name(instruction, said):
     with pytest.raises(UnsupportedError, match=f"kernel 'k' has .*{said}"):
-        Module(module(kernel(instruction))).kernel("k")
+        Module(module(kernel(instruction, parameters("y")))).kernel("k")
 
 
 LOOPS = """

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from ptx_on_cpu.buffers import ADDRESS_MASK
 from ptx_on_cpu.checks.races import ACQUIRE, BLOCK_ATOMIC, RELEASE, STRONG_LOAD, STRONG_STORE
 from ptx_on_cpu.records import ATOMIC, LOAD, STORE
 from ptx_on_cpu.syntax.program import width
@@ -22,14 +23,18 @@ _NARROW: Final = ("f16", "bf16", "f16x2", "bf16x2")
 
 
 def _space(t: Translation, modifiers: list[str], operand: str) -> str:
-    """Return the state space of an access; parameters of inlined functions are local memory."""
+    """Return the state space of an access; parameters of inlined functions are local memory.
+
+    A register that holds the address of a parameter may lead to either: an open question, as `window`.
+    """
     # What is behind `_` names a window within the space, as in `shared_cta`.
     space = next((s for p in modifiers if (s := p.partition("_")[0]) in _SPACES), "generic")
     # Constants are buffers of the module like its other variables.
     if space == "const":
         return "global"
     if space == "param":
-        return "param" if _stem(operand) in t.layout.params else "frame"
+        stem = _stem(operand)
+        return "param" if stem in t.layout.params else "frame" if stem in t.layout.local else "window"
     return space
 
 
@@ -37,14 +42,20 @@ def _stem(operand: str) -> str:
     return _ADDRESS.match(operand.strip("[] "))[1]  # pyright: ignore[reportOptionalSubscript]
 
 
-def place(t: Translation, operand: str, modifiers: list[str], size: int, kind: int) -> str:
+def place(t: Translation, operand: str, modifiers: list[str], size: int | str, kind: int) -> str:
     """Return a pointer for an access to `[operand]`; a thread whose access is wrong ends with a fault."""
     space = _space(t, modifiers, operand)
     address = _address(t, operand)
-    if space == "frame":
+    if space in ("frame", "param"):
+        _check_parameter(t, operand, int(size))
+        if space == "param":
+            return t.text.new(f"call ptr @host(i64 {address})")
         return t.text.new(f"getelementptr i8, ptr %frame, i64 {address}")
-    if space == "param":
-        return t.text.new(f"call ptr @host(i64 {address})")
+    if space == "window":
+        # Those of the kernel have the number of their buffer, local memory has none.
+        is_local = t.text.new(f"icmp ule i64 {address}, {ADDRESS_MASK}")
+        local = t.text.new(f"call i64 @local_to_generic(i64 {address})")
+        address, space = t.text.new(f"select i1 {is_local}, i64 {local}, i64 {address}"), "generic"
     access = f"ptr %block, ptr %thread, ptr %frame, i64 {address}, i64 {size}, i32 {kind}, i32 {t.pc}"
     pointer = t.text.new(f"call ptr @{space}_place({access})")
     number = pointer[1:]
@@ -55,6 +66,14 @@ def place(t: Translation, operand: str, modifiers: list[str], size: int, kind: i
     if t.options.counted:
         t.text.do(f"call void @accessed({access}, i64 {t.moment()}, i32 {_WHICH.index(space)})")
     return pointer
+
+
+def _check_parameter(t: Translation, operand: str, size: int) -> None:
+    """Raise UnsupportedError for an access beyond the parameter that an operand names."""
+    sizes = {x.name: x.size for x in t.function.params} | t.layout.sizes
+    offset = int(_ADDRESS.fullmatch(operand.strip("[] "))[2] or "0", 0)  # pyright: ignore[reportOptionalSubscript]
+    if not 0 <= offset <= sizes[_stem(operand)] - size:
+        raise t.unsupported(f"an access to {size} bytes at {operand}, beyond the parameter")
 
 
 def _watch(
@@ -214,21 +233,35 @@ def _copy(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None
     to = place(t, operands[0], ["shared"], size, STORE)
     for behind in range(0, size, 4):
         _watch(t, operands[0], ["shared"], behind, 4, STORE, "0")
-    wanted = t.get(operands[3], "u32") if len(operands) > 3 else str(size)
+    wanted = _wanted(t, operands[3:-1] if "L2_cache_hint" in modifiers else operands[3:], size)
     number = to[1:]
     # Where fewer bytes are read than are written, the rest is 0.
     t.text.do(f"call void @llvm.memset.p0.i64(ptr {to}, i8 0, i64 {size}, i1 false)")
     t.text.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    some = t.text.new(f"icmp ne i32 {wanted}, 0")
+    some = t.text.new(f"icmp ne i64 {wanted}, 0")
     t.text.do(f"br i1 {some}, label %copy.{number}, label %copied.{number}")
     t.text.lines.append(f"copy.{number}:")
-    source = place(t, operands[1], ["global"], size, LOAD)
+    source = place(t, operands[1], ["global"], wanted, LOAD)
     for behind in range(0, size, 4):
+        is_read = t.text.new(f"icmp ugt i64 {wanted}, {behind}")
+        t.text.do(f"br i1 {is_read}, label %read{behind}.{number}, label %behind{behind}.{number}")
+        t.text.lines.append(f"read{behind}.{number}:")
         _watch(t, operands[1], ["global"], behind, 4, LOAD, "0")
+        t.text.label(f"behind{behind}.{number}")
     t.text.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    length = t.text.resized(wanted, 32, 64)
-    t.text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {length}, i1 false)")
+    t.text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {wanted}, i1 false)")
     t.text.label(f"copied.{number}")
+
+
+def _wanted(t: Translation, operands: Sequence[str], size: int) -> str:
+    """Return how many of `size` bytes a copy reads: by a predicate none or all, by a number as many."""
+    if not operands:
+        return str(size)
+    if t.function.registers.get(operands[0].lstrip("!")) == "pred":
+        return t.text.new(f"select i1 {t.get(operands[0], 'pred')}, i64 0, i64 {size}")
+    number = t.text.resized(t.get(operands[0], "u32"), 32, 64)
+    # What more does is left open by the PTX ISA: it is not to write beyond.
+    return t.text.intrinsic("umin", "i64", number, str(size))
 
 
 @emits("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority")
