@@ -21,7 +21,7 @@ from event_ops.checks.arrays import (
 from event_ops.sparse.csr import CSR
 
 _STEPS_OF_TAU: Final = 4  # e**4 of the precision is lost in a step that goes back
-_ORDER: Final = ("tau_m", "tau_syn", "dt", "t_ref")  # of constants, as kernels read them
+_ORDER: Final = ("tau_m", "tau_syn", "t_ref")  # of constants behind dt and the rows of inputs
 
 
 class Synapses(NamedTuple):
@@ -144,9 +144,14 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
             f"dt is {neuron['dt']}, and the shorter of tau_m and tau_syn {shortest}; expected at most "
             f"{_STEPS_OF_TAU} times that, since more decays in a step than can be undone: take more steps"
         )
+    return of_run(neuron["dt"], input_rows, dtype, *(neuron[name] for name in _ORDER))
+
+
+def of_run(dt: float, input_rows: int, dtype: Any, *others: float) -> Any:
+    """Return dt, the number of input rows and other constants as an array; raise where it has no such."""
     with np.errstate(over="ignore"):
-        values: Any = np.array([*(neuron[name] for name in _ORDER), input_rows], dtype)
-    if int(values[-1]) != input_rows:
+        values: Any = np.array([dt, input_rows, *others], dtype)
+    if int(values[1]) != input_rows:
         raise ValueError(
             f"weights has {input_rows} rows, a number that {values.dtype} does not have; expected at most "
             "2**24, or float64 weights"
@@ -163,7 +168,7 @@ def potentials(
     """
     given = {"V_th": V_th, "V_reset": V_reset, "E_L": E_L, "V_m": E_L if V_m is None else V_m}
     given["I_syn"] = 0.0 if I_syn is None else I_syn
-    th, reset, rest, first, current = (_of_neurons(name, x, neurons, dtype) for name, x in given.items())
+    th, reset, rest, first, current = (of_neurons(name, x, neurons, dtype) for name, x in given.items())
     known = {name: np.asarray(x) for name, x in given.items() if is_known(x)}
     levels = [known[name] for name in ("V_reset", "E_L") if name in known]
     is_below = "V_th" not in known or "V_reset" not in known or np.all(known["V_reset"] < known["V_th"])
@@ -179,7 +184,7 @@ def potentials(
     return jnp.stack([th - rest, reset - rest]), jnp.stack([first - rest, current]), rest
 
 
-def _of_neurons(name: str, x: Any, neurons: int, dtype: Any) -> jax.Array:
+def of_neurons(name: str, x: Any, neurons: int, dtype: Any) -> jax.Array:
     """Return a number, or one for each neuron, as an array of all neurons; raise where it does not fit."""
     values = jnp.asarray(x, dtype) if isinstance(x, (int, float, np.number)) else as_array(x, name)
     check_shape(name, values, (), (neurons,), why="a number, or one for each neuron")

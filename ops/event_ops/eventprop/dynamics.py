@@ -31,15 +31,15 @@ class Neuron(NamedTuple):
 
 @njit(_nrt=False)
 def neuron_of(parameters: Any) -> Neuron:
-    """Return the constants of an array that has tau_m, tau_syn, dt and t_ref first."""
+    """Return the constants of an array of dt, the number of input rows, tau_m, tau_syn and t_ref."""
     p = parameters
-    tau_m, tau_syn, dt = float(p[0]), float(p[1]), float(p[2])
+    dt, tau_m, tau_syn = float(p[0]), float(p[2]), float(p[3])
     halvings, scale, longest = 0, 1.0, dt / min(tau_m, tau_syn)
     while longest * scale > _SHORT:
         halvings, scale = halvings + 1, scale / 2
     # The error of the last step is its cube, which is below the precision of times in these arrays.
     close = 1e-5 if p.itemsize == 8 else 1e-3
-    return Neuron(dt, float(p[3]), 1 / tau_m, 1 / tau_syn, halvings, scale, close)
+    return Neuron(dt, float(p[4]), 1 / tau_m, 1 / tau_syn, halvings, scale, close)
 
 
 @njit(_nrt=False, fastmath=CONTRACT)

@@ -38,7 +38,7 @@ def is_runnable(delays: Any, levels: Any, first: Any, parameters: Any, input_row
     for e in range(delays.size):
         faults += np.isnan(delays[e])
     for i in range(input_rows, first.size):
-        faults += first[i] < parameters[2]
+        faults += first[i] < parameters[0]
     for j in range(levels.shape[1]):
         faults += not np.isfinite(levels[1, j])
     return faults == 0 and is_below(levels[1], levels[0])
@@ -143,7 +143,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         (weights, delays, levels, indices, indptr), (times, ids) = shared, inputs
         spikes, out_ids, ends = results
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[4])
+        input_rows = np.int64(parameters[1])
         is_right = is_runnable(delays, levels, first, parameters, input_rows)
         parts = min(num_threads(), times.shape[0])
         for part in prange(parts):
@@ -155,8 +155,8 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
 
     @njit(inline="always")
     def backward(
-        shared: Any, inputs: Any, parameters: Any, results: Any, cotangents: Any, sums: Any, of_samples: Any,
-        of_inputs: bool,
+        shared: Any, inputs: Any, states: Any, parameters: Any, results: Any, cotangents: Any, sums: Any,
+        of_samples: Any, of_inputs: bool,
     ) -> None:  # fmt: skip
         """Go back through all samples, and sum derivatives in weights, delays and levels over each group."""
         (weights, delays, levels, indices, indptr), (times, ids) = shared, inputs
@@ -164,7 +164,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         (ct_weights, ct_delays, ct_levels), (ct_times, ct_states) = sums, of_samples
         batch, groups = times.shape[0], ct_weights.shape[0]
         order, first = prepare(weights, delays, indices, indptr)
-        input_rows = np.int64(parameters[4])
+        input_rows = np.int64(parameters[1])
         parts = max(1, min(num_threads(), batch))  # one fills in the sums of an empty batch, too
         spare_weights = np.empty((parts - 1, *ct_weights.shape), ct_weights.dtype)
         spare_delays = np.empty((parts - 1, *ct_delays.shape), ct_delays.dtype)
@@ -201,7 +201,15 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
     return (
         of_arrays(forward, shared, inputs, "states", "parameters", results, "trace"),
         of_arrays(
-            backward, shared, inputs, "parameters", results, "ct_spikes ct_trace", *gradients, "of_inputs"
+            backward,
+            shared,
+            inputs,
+            "states",
+            "parameters",
+            results,
+            "ct_spikes ct_trace",
+            *gradients,
+            "of_inputs",
         ),
     )
 

@@ -1,10 +1,10 @@
 """The operators of a batch forwards and backwards, and how JAX differentiates and batches them.
 
-Inputs of a run: weights, delays and levels, indices and indptr of sparse weights, which are empty of dense
-ones; times, ids and states of samples, whose first axis is the batch; constants. The tangent of a run is an
-operator that is only ever transposed: its transpose is the run backwards. So a gradient after `vmap` is one
-call, in which derivatives in weights are summed over the batch, and `vmap` of a gradient has those of each
-sample.
+Inputs of a run: weights, delays and parameters of neurons, indices and indptr of sparse weights, which are
+empty of dense ones; times, ids and states of samples, whose first axis is the batch; constants. The tangent
+of a run is an operator that is only ever transposed: its transpose is the run backwards. So a gradient after
+`vmap` is one call, in which derivatives in weights are summed over the batch, and `vmap` of a gradient has
+those of each sample.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,35 +24,20 @@ _SAMPLES: Final = 3  # times, ids and states
 _RESULTS: Final = 3  # spikes, ids and ends, which a run backwards reads
 
 
-def _operator(name: str) -> XLACustomKernel:
+def _operator(name: str, room: str) -> XLACustomKernel:
     kernel = XLACustomKernel(f"eventprop_{name}")
     kernel.def_tags("eventprop", "neuron")
-    kernel.def_reference(f"event_ops.eventprop.reference:build_{name}")
-    kernel.def_numba_kernel(f"event_ops.eventprop.numba_cpu:build_{name}")
+    kernel.def_reference(f"{room}.reference:build_{name.split('_')[-1]}")
+    kernel.def_numba_kernel(f"{room}.numba_cpu:build_{name.split('_')[-1]}")
     return kernel
-
-
-forward: Final = _operator("forward")
-backward: Final = _operator("backward")
-tangent: Final = XLACustomKernel("eventprop_tangent")
-
-
-@tangent.def_reference
-def refuse(**_: Any) -> NoReturn:
-    """Raise, since tangents are only transposed."""
-    raise NotImplementedError(_REVERSE_ONLY)
 
 
 def _refuse_second(primals: Any, tangents: Any, **_: Any) -> NoReturn:
     raise NotImplementedError(_REVERSE_ONLY)
 
 
-tangent.def_jvp_rule(_refuse_second)
-backward.def_jvp_rule(_refuse_second)
-
-
 def _linear(count: int) -> list[int]:
-    """Return the positions of the inputs that have derivatives: weights, delays, levels, times, states."""
+    """Return the positions of the five inputs that have derivatives, in the order of the inputs."""
     return [0, 1, 2, count - 1 - _SAMPLES, count - 2]
 
 
@@ -60,34 +45,56 @@ def _like(*arrays: Any) -> tuple[jax.ShapeDtypeStruct, ...]:
     return tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
 
 
-@forward.def_jvp_rule
-def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any, ndim: int) -> Any:
-    """Return the results, and the tangents of times of spikes and of potentials."""
-    spikes, ids, ends, trace = forward(*primals, outs=outs, backend=backend, ndim=ndim)
-    dots = [ad.instantiate_zeros(tangents[i]) for i in _linear(len(primals))]
-    like = _like(spikes, trace)
-    of_spikes, of_trace = tangent(*dots, *primals, spikes, ids, ends, outs=like, wanted=backend, ndim=ndim)
-    return (spikes, ids, ends, trace), (of_spikes, None, None, of_trace)
+def _family(kind: str, room: str) -> XLACustomKernel:
+    """Return the operator forwards of a kind of neurons, whose derivative is a run backwards.
 
+    kind: in front of the names of its operators; room: where its backends are.
+    """
+    forward, backward = (_operator(f"{kind}{way}", room) for way in ("forward", "backward"))
+    tangent = XLACustomKernel(f"eventprop_{kind}tangent")
 
-@tangent.def_transpose_rule
-def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, **_: Any) -> list[Any]:
-    """Return the derivatives in weights, delays, levels, times and states, by the run backwards."""
-    dots, rest = args[:5], args[5:]
-    primals = rest[:-_RESULTS]
-    places = _linear(len(primals))
-    weights, delays, levels, times, states = (primals[i] for i in places)
-    # What samples share has a first axis of groups of samples, over each of which it is summed.
-    like = *_like(weights[None], delays[None], levels[None]), *_like(times, states)
-    # A run backwards needs the states' shape alone, which the outputs have.
-    inputs = *primals[:-2], primals[-1]
-    # A product of rows for each input spike, which training of weights alone does without; entries have none.
-    of_inputs = ndim == 1 or ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
-    options = {"ndim": ndim, "of_inputs": of_inputs}
-    found = backward(*inputs, *rest[-_RESULTS:], *cotangents, outs=like, backend=wanted, **options)
-    gradients = *(x[0] for x in found[:3]), *found[3:]
-    chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
-    return [*chosen, *(None for _ in rest)]
+    @tangent.def_reference
+    def refuse(**_: Any) -> NoReturn:
+        """Raise, since tangents are only transposed."""
+        raise NotImplementedError(_REVERSE_ONLY)
+
+    tangent.def_jvp_rule(_refuse_second)
+    backward.def_jvp_rule(_refuse_second)
+
+    @forward.def_jvp_rule
+    def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any, ndim: int, neuron: Any = None) -> Any:
+        """Return the results, and the tangents of times of spikes and of potentials."""
+        static = {"ndim": ndim, "neuron": neuron}
+        spikes, ids, ends, trace = forward(*primals, outs=outs, backend=backend, **static)
+        dots = [ad.instantiate_zeros(tangents[i]) for i in _linear(len(primals))]
+        like = _like(spikes, trace)
+        of_spikes, of_trace = tangent(*dots, *primals, spikes, ids, ends, outs=like, wanted=backend, **static)
+        return (spikes, ids, ends, trace), (of_spikes, None, None, of_trace)
+
+    @tangent.def_transpose_rule
+    def transposed(cotangents: Any, *args: Any, wanted: Any, ndim: int, neuron: Any, **_: Any) -> Any:
+        """Return the derivatives in weights, delays, parameters, times and states, by the run backwards."""
+        dots, rest = args[:5], args[5:]
+        primals = rest[:-_RESULTS]
+        places = _linear(len(primals))
+        weights, delays, parameters, times, states = (primals[i] for i in places)
+        # What samples share has a first axis of groups of samples, over each of which it is summed.
+        like = *_like(weights[None], delays[None], parameters[None]), *_like(times, states)
+        # A product of rows for each input spike, which training of weights alone does without; entries have
+        # none.
+        of_inputs = ndim == 1 or ad.is_undefined_primal(dots[1]) or ad.is_undefined_primal(dots[3])
+        static = {"ndim": ndim, "neuron": neuron, "of_inputs": of_inputs}
+        found = backward(*rest, *cotangents, outs=like, backend=wanted, **static)
+        gradients = *(x[0] for x in found[:3]), *found[3:]
+        chosen = [x if ad.is_undefined_primal(dot) else None for x, dot in zip(gradients, dots, strict=True)]
+        return [*chosen, *(None for _ in rest)]
+
+    forward.def_batching_rule(_folding(forward, lambda n: range(n - 1 - _SAMPLES, n - 1)))
+    # Behind constants: spikes, ids, ends and two cotangents.
+    backward.def_batching_rule(_folding(backward, lambda n: [*range(n - 9, n - 6), *range(n - 5, n)]))
+    # In front: five tangents; behind constants: spikes, ids and ends.
+    tangent.def_batching_rule(_folding(tangent, lambda n: [3, 4, *range(n - 7, n - 4), *range(n - 3, n)]))
+    return forward
 
 
 def _folding(kernel: XLACustomKernel, samples: Callable[[int], Sequence[int]]) -> Callable[..., Any]:
@@ -113,8 +120,5 @@ def _folding(kernel: XLACustomKernel, samples: Callable[[int], Sequence[int]]) -
     return rule
 
 
-forward.def_batching_rule(_folding(forward, lambda n: range(n - 1 - _SAMPLES, n - 1)))
-# Behind constants: spikes, ids, ends and two cotangents.
-backward.def_batching_rule(_folding(backward, lambda n: [n - 8, n - 7, *range(n - 5, n)]))
-# In front: five tangents; behind constants: spikes, ids and ends.
-tangent.def_batching_rule(_folding(tangent, lambda n: [3, 4, n - 7, n - 6, n - 5, *range(n - 3, n)]))
+forward: Final = _family("", "event_ops.eventprop")
+of_models: Final = _family("model_", "event_ops.eventprop.models")

@@ -16,17 +16,17 @@ _HALVINGS: Final = 80  # of a bracket, which is then as small as doubles are
 class Neuron(NamedTuple):
     """Hold the time constants of all neurons, and the number of rows of inputs."""
 
+    dt: jax.Array
+    input_rows: jax.Array
     tau_m: jax.Array
     tau_syn: jax.Array
-    dt: jax.Array
     t_ref: jax.Array
-    input_rows: jax.Array
 
     @classmethod
     def of(cls, constants: Any) -> "Neuron":
         """Return the constants of an array that has them in this order."""
-        tau_m, tau_syn, dt, t_ref, rows = constants
-        return cls(tau_m, tau_syn, dt, t_ref, rows.astype(jnp.int32))
+        dt, rows, *times = constants
+        return cls(dt, rows.astype(jnp.int32), *times)
 
     def factors(self, x: Any) -> tuple[Any, Any, Any]:
         """Return the factors of V and I after a time x, and that of I in V."""
@@ -273,7 +273,7 @@ def build_backward(*, outs: Any, **_: Any) -> Callable[..., Any]:
     groups = like_weights.shape[0]
 
     def run(*inputs: Any) -> Any:
-        weights, delays, levels, *structure, times, ids, constants = inputs[:-5]
+        weights, delays, levels, *structure, times, ids, _, constants = inputs[:-5]
         spikes, out_ids, ends, of_spikes, of_trace = inputs[-5:]
         entries, neuron = Entries.of(weights, delays, *structure), Neuron.of(constants)
 

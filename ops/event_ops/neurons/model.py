@@ -121,7 +121,7 @@ class Model:
         """Return name -> whether there is no default, of all values that the functions take by name."""
         needed: dict[str, bool] = dict.fromkeys(TIMES if self.held is not None else (), True)
         for function in self.functions:
-            for name, parameter in _named(function).items():
+            for name, parameter in named(function).items():
                 if function is self.threshold and name in self.before:
                     continue
                 needed[name] = needed.get(name, False) or parameter.default is parameter.empty
@@ -157,7 +157,7 @@ def advance(
     old = states if model.held is None else states[:-1]
     before = dict(zip(model.before, old, strict=True))
     if model.held is None:
-        new, seen = _integrated(model, old, variables)
+        new, seen = integrated(model, old, variables)
         spike = _crossed(model.threshold, new, variables | before, surrogate)
         return *_after(model.reset, spike, new, variables, False), spike, *seen
     left, dt, t_ref = states[-1], variables["dt"], variables["t_ref"]
@@ -176,19 +176,19 @@ def _moved(
     """Return the new states, of which held ones stay where the neuron is idle, and the observed values."""
     free, seen = old, []
     if len(held) < len(old) or model.observed:
-        free, seen = _integrated(model, old, variables)
+        free, seen = integrated(model, old, variables)
     if not held:
         return free, seen
     # Of what is held, derivatives do not pass, where 0 times what is infinite is not NaN.
     passing = {name: unless(idle, x) for name, x in variables.items()}
     # The same operations twice: where derivatives play no part, equal ones become one.
-    moved, _ = _integrated(model, [unless(idle, x) for x in old], passing)
+    moved, _ = integrated(model, [unless(idle, x) for x in old], passing)
     return [jnp.where(idle, old[i], moved[i]) if i in held else x for i, x in enumerate(free)], seen
 
 
-def _integrated(model: Model, states: Values, variables: dict[str, jax.Array]) -> tuple[Values, Values]:
+def integrated(model: Model, states: Values, variables: dict[str, jax.Array]) -> tuple[Values, Values]:
     """Return the states that integrate returns, and the observed values, the dictionary behind them."""
-    returned, name = _called(model.integrate, states, variables), name_of(model.integrate)
+    returned, name = called(model.integrate, states, variables), name_of(model.integrate)
     *new, seen = returned if isinstance(returned, tuple | list) and returned else [returned]
     if not isinstance(seen, dict):
         new, seen = [*new, seen], {}
@@ -214,7 +214,7 @@ def _after(
         return states
 
     def told(states: Values, variables: dict[str, jax.Array]) -> Values:
-        returned, dtypes = _called(reset, states, variables), [x.dtype for x in states]
+        returned, dtypes = called(reset, states, variables), [x.dtype for x in states]
         return as_results(SUBJECT, name_of(reset), returned, dtypes)
 
     news = zip(told(states, variables), states, strict=True)
@@ -237,7 +237,7 @@ def _crossed(
     surrogate: Surrogate | None,
 ) -> jax.Array:
     """Return the spike: a flag, or with a surrogate a number."""
-    returned, dtype = _called(threshold, states, variables), states[0].dtype
+    returned, dtype = called(threshold, states, variables), states[0].dtype
     if not isinstance(returned, jax.Array) or returned.dtype != bool:
         (over,) = as_results(SUBJECT, name_of(threshold), returned, [dtype])
         return crossings(over, jnp.zeros((), dtype), surrogate)
@@ -249,8 +249,9 @@ def _crossed(
     return returned
 
 
-def _called(function: Callable[..., Any], states: Sequence[Any], variables: dict[str, Any]) -> Any:
-    return function(*states, **{name: x for name, x in variables.items() if name in _named(function)})
+def called(function: Callable[..., Any], states: Sequence[Any], variables: dict[str, Any]) -> Any:
+    """Return what a function of a model returns, of all states and of the variables that it takes."""
+    return function(*states, **{name: x for name, x in variables.items() if name in named(function)})
 
 
 def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -265,7 +266,8 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     return positional == count or (more and positional < count)
 
 
-def _named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return name -> parameter of what a function takes by name."""
     return {x.name: x for x in _parameters(function) if x.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
