@@ -1,0 +1,1 @@
+"""Exact spikes, and gradients of them, of neurons of a model of one's own."""
