@@ -11,7 +11,7 @@ each spike V_th has -lambda_V(t-), and V_reset lambda_V where V leaves it. No st
 from typing import Any, NamedTuple
 
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
-from event_ops.eventprop.dynamics import Neuron, factors, slope
+from event_ops.eventprop.dynamics import Neuron, factors, neuron_of, slope
 from event_ops.eventprop.forward import Record
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
 
@@ -83,19 +83,20 @@ def latest(record: Record, p: int, k: int, neuron: Neuron, gradients: Gradients)
 def make_differentiate(begin: Any, back: Any) -> Any:
     """Return the function that goes back through one sample, for synapses that these two deal with.
 
-    `begin(synapses, chains, sample, neuron)` returns what they keep; `back(synapses, kept, chains, sample, k,
+    `begin(synapses, chains, sample, dt)` returns what they keep; `back(synapses, kept, chains, sample, k,
     record, cotangents, lambda_V, lambda_I, neuron, gradients)` goes back through the events of step k.
     """
 
     @njit
     def differentiate(
-        synapses: Any, sample: Sample, record: Record, cotangents: Any, lambda_V: Any, lambda_I: Any,
-        neuron: Neuron, gradients: Gradients,
+        synapses: Any, sample: Sample, record: Record, state: Any, cotangents: Any, ct_state: Any,
+        parameters: Any, gradients: Gradients,
     ) -> None:  # fmt: skip
-        """Go back through one sample; lambda_V and lambda_I become the derivatives in the first V and I.
+        """Go back through one sample; ct_state becomes the derivatives in the first V and I.
 
         `cotangents`: of the times of spikes; the trace of the record holds those of V at the ends of steps.
         """
+        neuron, lambda_V, lambda_I = neuron_of(parameters), ct_state[0], ct_state[1]
         steps, dt, real = record.ends.size - 1, neuron.dt, lambda_V.dtype.type
         chains = new_chains(steps, sample.times.size + record.times.size)
         all_V, all_I, all_gain = factors(dt, neuron)
@@ -103,7 +104,7 @@ def make_differentiate(begin: Any, back: Any) -> Any:
         enlist_inputs(chains, sample, synapses.first, dt)
         for k in range(steps):
             enlist_outputs(chains, sample, record.ends[k], record.ends[k + 1], synapses.first, k + 1, dt)
-        kept = begin(synapses, chains, sample, neuron)
+        kept = begin(synapses, chains, sample, dt)
         lambda_V[:] = 0
         lambda_I[:] = 0
         gradients.arrivals[:] = 0

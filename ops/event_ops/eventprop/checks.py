@@ -66,7 +66,7 @@ class Synapses(NamedTuple):
             return cls(
                 _joined([x[1] for x in parts]), _joined([x[2] for x in parts]), no_structure, rows, neurons
             )
-        entries = [_entries(shape, *rest) for shape, *rest in parts]
+        entries = [entries_of(shape, *rest) for shape, *rest in parts]
         data, delays, indices = (_joined([x[k] for x in entries]) for k in range(3))
         ends, total = [jnp.zeros(1, jnp.int32)], 0
         for _, _, columns, indptr in entries:
@@ -104,7 +104,7 @@ def _part(name: str, weights: Any, delay_name: str, delay: Any) -> Any:
     return shape, data, jnp.broadcast_to(delays, whole) if delays.ndim == 0 else delays, structure
 
 
-def _entries(shape: Any, data: Any, delays: Any, structure: Any) -> Any:
+def entries_of(shape: Any, data: Any, delays: Any, structure: Any) -> Any:
     """Return data, delays, columns and ends of rows of all entries of a part."""
     rows, columns = shape
     if structure is not None:

@@ -121,7 +121,7 @@ def new_table(arrivals: int, neurons: int) -> Table:
 
 @njit(_nrt=False)
 def fill(
-    table: Table, entries: Entries, sample: Sample, under_way: UnderWay, count: int, step: int, neuron: Neuron
+    table: Table, entries: Entries, sample: Sample, under_way: UnderWay, count: int, step: int, dt: float
 ) -> int:
     """Fill in the arrivals of a step, and return how many there are; an index out of range is no neuron."""
     size = 0
@@ -132,14 +132,20 @@ def fill(
             e = entries.order[place]
             j = np.int64(entries.indices[e])
             if 0 <= j < table.head.size:
-                offset = min(max(time + float(entries.delays[e]) - step * neuron.dt, 0.0), neuron.dt)
+                offset = min(max(time + float(entries.delays[e]) - step * dt, 0.0), dt)
                 table.entries[size], table.neurons[size], table.spikes[size] = e, j, spike
                 table.offsets[size] = offset
-                of_V, of_I, gain = factors(neuron.dt - offset, neuron)
-                table.left[size, 0], table.left[size, 1], table.left[size, 2] = of_V, of_I, gain
                 table.following[size], table.head[j] = table.head[j], size
                 size += 1
     return size
+
+
+@njit(_nrt=False)
+def fill_factors(table: Table, size: int, neuron: Neuron) -> None:
+    """Fill in the factors of the time that is left behind each arrival."""
+    for q in range(size):
+        of_V, of_I, gain = factors(neuron.dt - table.offsets[q], neuron)
+        table.left[q, 0], table.left[q, 1], table.left[q, 2] = of_V, of_I, gain
 
 
 class Kept(NamedTuple):
@@ -168,7 +174,7 @@ def longer(x: Any, size: int) -> Any:
 
 
 @njit
-def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuron) -> Passages:
+def all_passages(entries: Entries, chains: Chains, sample: Sample, dt: float) -> Passages:
     """Return which entries spikes pass in all steps, as a run forwards has passed them."""
     steps, count, total = chains.first.size, np.int64(0), 0
     under_way = new_under_way(chains.following.size)
@@ -176,7 +182,7 @@ def all_passages(entries: Entries, chains: Chains, sample: Sample, neuron: Neuro
     starts = np.zeros(steps + 1, np.int64)
     for k in range(steps):
         count = joined(chains, k, sample, entries, under_way, count)
-        count, _ = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
+        count, _ = passed(entries, sample, under_way, count, (k + 1) * dt)
         if total + count > spikes.size:
             spikes = longer(spikes, total + count)
             begin = longer(begin, total + count)

@@ -15,6 +15,7 @@ from event_ops.eventprop.entries import (
     UnderWay,
     all_passages,
     fill,
+    fill_factors,
     joined,
     new_table,
     new_under_way,
@@ -100,7 +101,8 @@ def arrive(
     count = joined(chains, k, sample, entries, under_way, kept.count[0])
     kept.count[0], total = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
     table = new_table(total, step.to_V.size)
-    size = fill(table, entries, sample, under_way, kept.count[0], k, neuron)
+    size = fill(table, entries, sample, under_way, kept.count[0], k, neuron.dt)
+    fill_factors(table, size, neuron)
     deliver_entries(entries.weights, table, size, neuron, step)
     return table
 
@@ -114,7 +116,8 @@ def back(
     low, high = passages.starts[k], passages.starts[k + 1]
     under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
     table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)
-    fill(table, entries, sample, under_way, high - low, k, neuron)
+    size = fill(table, entries, sample, under_way, high - low, k, neuron.dt)
+    fill_factors(table, size, neuron)
     p = record.ends[k + 1] - 1
     time, is_release = latest(record, p, k, neuron, gradients)
     while time >= 0:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, new_chains
-from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved
+from event_ops.eventprop.dynamics import Neuron, factors, first_crossing, moved, neuron_of
 from event_ops.kernels.numba_cpu.jit import INLINED, njit
 from event_ops.kernels.numba_cpu.simd import (
     add_product,
@@ -211,6 +211,16 @@ def sort_spikes(record: Record, begin: int, end: int) -> None:
         record.currents[place], record.releases[place] = current, released
 
 
+@njit(_nrt=False)
+def is_below(x: Any, limits: Any) -> bool:
+    """Return whether each element is below its limit, and not -inf."""
+    # A loop: an expression of arrays takes Numba seconds to compile, for the text of its errors.
+    faults = 0
+    for j in range(x.size):
+        faults += not -np.inf < x[j] < limits[j]
+    return faults == 0
+
+
 @njit
 def new_near(neurons: int) -> Near:
     """Return room for as many neurons, and the id behind them that `near_threshold` writes."""
@@ -228,13 +238,14 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
     """
 
     @njit
-    def simulate(
-        synapses: Any, sample: Sample, first_V: Any, first_I: Any, neuron: Neuron, record: Record
-    ) -> Any:
-        """Run one sample, and return its number of spikes, or -1 where an input or a state is NaN.
+    def simulate(synapses: Any, sample: Sample, state: Any, parameters: Any, record: Record) -> Any:
+        """Run one sample, and return its number of spikes, or -1 where an input or a state cannot be right.
 
         One spike more than there is room for ends the run.
         """
+        first_V, first_I, neuron = state[0], state[1], neuron_of(parameters)
+        if not (is_below(first_V, sample.levels[0]) and is_below(sample.levels[1], sample.levels[0])):
+            return -1
         steps, dt = record.ends.size - 1, neuron.dt
         chains = new_chains(steps, sample.times.size + record.times.size)
         kept = begin(synapses, chains.following.size)

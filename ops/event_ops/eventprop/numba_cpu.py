@@ -11,7 +11,6 @@ from event_ops.codegen.emit import defined, tuple_of
 from event_ops.eventprop import entry_steps, row_steps
 from event_ops.eventprop.adjoint import Gradients
 from event_ops.eventprop.arrivals import Sample
-from event_ops.eventprop.dynamics import neuron_of
 from event_ops.eventprop.entries import Entries, sorted_rows
 from event_ops.eventprop.forward import Record
 from event_ops.eventprop.rows import Rows
@@ -32,25 +31,13 @@ def rows_of(weights: Any, delays: Any, indices: Any, indptr: Any, order: Any, fi
 
 
 @njit
-def is_runnable(delays: Any, levels: Any, first: Any, parameters: Any, input_rows: int) -> bool:
-    """Return whether no delay is NaN, none between neurons shorter than a step, and V_reset below V_th."""
+def is_runnable(delays: Any, first: Any, parameters: Any, input_rows: int) -> bool:
+    """Return whether no delay is NaN, and none between neurons shorter than a step."""
     faults = 0
     for e in range(delays.size):
         faults += np.isnan(delays[e])
     for i in range(input_rows, first.size):
         faults += first[i] < parameters[0]
-    for j in range(levels.shape[1]):
-        faults += not np.isfinite(levels[1, j])
-    return faults == 0 and is_below(levels[1], levels[0])
-
-
-@njit
-def is_below(x: Any, limits: Any) -> bool:
-    """Return whether each element is below its limit."""
-    # A loop: an expression of arrays takes Numba seconds to compile, for the text of its errors.
-    faults = 0
-    for j in range(x.size):
-        faults += not x[j] < limits[j]
     return faults == 0
 
 
@@ -76,8 +63,8 @@ def make_run_one(simulate: Any) -> Any:
         record.currents[:] = 0
         record.releases[:] = 0
         count = -1
-        if is_right and is_below(state[0], sample.levels[0]):
-            count = simulate(synapses, sample, state[0], state[1], neuron_of(parameters), record)
+        if is_right:
+            count = simulate(synapses, sample, state, parameters, record)
         if not 0 <= count <= record.times.size:
             record.times[:] = np.nan
             record.trace[:] = np.nan
@@ -94,16 +81,13 @@ def make_differentiate_one(differentiate: Any) -> Any:
 
     @njit
     def differentiate_one(
-        synapses: Any, sample: Sample, record: Record, cotangents: Any, parameters: Any, gradients: Gradients,
-        ct_times: Any, ct_state: Any,
+        synapses: Any, sample: Sample, record: Record, state: Any, cotangents: Any, parameters: Any,
+        gradients: Gradients, ct_times: Any, ct_state: Any,
     ) -> None:  # fmt: skip
         """Go back through one sample; all derivatives of one that could not be run are NaN."""
         count = record.ends[record.ends.size - 1]
         if 0 <= count <= record.times.size:
-            neuron = neuron_of(parameters)
-            differentiate(
-                synapses, sample, record, cotangents, ct_state[0], ct_state[1], neuron, gradients
-            )  # fmt: skip
+            differentiate(synapses, sample, record, state, cotangents, ct_state, parameters, gradients)
             for i in range(ct_times.size):
                 ct_times[i] = gradients.arrivals[i]
         else:
@@ -144,7 +128,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
         spikes, out_ids, ends = results
         order, first = prepare(weights, delays, indices, indptr)
         input_rows = np.int64(parameters[1])
-        is_right = is_runnable(delays, levels, first, parameters, input_rows)
+        is_right = is_runnable(delays, first, parameters, input_rows)
         parts = min(num_threads(), times.shape[0])
         for part in prange(parts):
             for b in range(part, times.shape[0], parts):
@@ -188,7 +172,7 @@ def make_kernels(steps: Any, prepare: Any, synapses_of: Any) -> tuple[Any, Any]:
                 )  # fmt: skip
                 synapses = synapses_of(weights, delays, indices, indptr, order, first)
                 differentiate_one(
-                    synapses, sample, record, ct_spikes[b, 0], parameters, gradients, ct_times[b],
+                    synapses, sample, record, states[b], ct_spikes[b, 0], parameters, gradients, ct_times[b],
                     ct_states[b],
                 )  # fmt: skip
         for part in prange(parts):

@@ -28,8 +28,7 @@ def _operator(name: str, room: str) -> XLACustomKernel:
     kernel = XLACustomKernel(f"eventprop_{name}")
     kernel.def_tags("eventprop", "neuron")
     kernel.def_reference(f"{room}.reference:build_{name.split('_')[-1]}")
-    if room != "event_ops.eventprop.models":
-        kernel.def_numba_kernel(f"{room}.numba_cpu:build_{name.split('_')[-1]}")
+    kernel.def_numba_kernel(f"{room}.numba_cpu:build_{name.split('_')[-1]}")
     return kernel
 
 

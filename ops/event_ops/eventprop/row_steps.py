@@ -197,7 +197,7 @@ class Back(NamedTuple):
 
 
 @njit
-def begin_backwards(rows: Rows, chains: Chains, sample: Sample, neuron: Neuron) -> Back:
+def begin_backwards(rows: Rows, chains: Chains, sample: Sample, dt: float) -> Back:
     """Return room for the arrivals and spikes of a step."""
     spikes = sample.out_times.size
     return Back(new_arrivals(chains.following.size, rows.weights), np.empty(spikes), np.empty((3, spikes)))

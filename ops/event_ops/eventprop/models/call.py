@@ -80,7 +80,8 @@ def neuron(
 
     Returns:
         The spikes, as of `lif`; `num_spikes` is -1 and all times are NaN also where a state is NaN or
-        infinite at the end, or the threshold is at 0 or above at the beginning or behind a reset.
+        infinite at the end, or the threshold is at 0 or above at the beginning, behind a reset, or when held
+        states are released.
 
     Raises:
         TypeError: model is none of `neuron_step`; names of states or variables that are missing or unknown; a
@@ -137,7 +138,7 @@ def neuron(
         structure = tuple(x[:0] for x in structure)
     size = check_count("capacity", capacity)
     outs = (
-        jax.ShapeDtypeStruct((1, 1, size), dtype),
+        jax.ShapeDtypeStruct((1, 3, size), dtype),
         jax.ShapeDtypeStruct((1, size), np.int32),
         jax.ShapeDtypeStruct((1, check_count("steps", steps) + 1), np.int32),
         jax.ShapeDtypeStruct((1, 0, neurons), dtype),

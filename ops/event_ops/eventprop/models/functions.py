@@ -24,7 +24,7 @@ class Functions:
         flow: the states after a time "dt", the last of what it takes.
         held: as flow, in the refractory time; None: there is none.
         level: what is 0 where the neuron spikes.
-        rise: level behind the flow, and its derivative in dt.
+        rise: the states behind the flow, the level there, and its derivative in dt.
         reset: the states after a spike.
         target: place of the state to which weights are added.
         wait: place of t_ref among the parameters; -1: there is none.
@@ -59,7 +59,8 @@ class Functions:
             held = traced(partial(_flow, model, model.held), (*names, "dt"), states, model.integrate)
         level = traced(partial(_level, model), names, 1, model.threshold)
         reset = traced(partial(_reset, model), names, states, model.reset)
-        rise = traced(partial(_rise, flow, level), (*names, "dt"), 2, model.integrate, model.threshold)
+        made_of = model.integrate, model.threshold
+        rise = traced(partial(_rise, flow, level), (*names, "dt"), states + 2, *made_of)
         wait = -1 if model.held is None else names.index("t_ref")
         return cls(flow, held, level, rise, reset, model.states.index(target), wait)
 
@@ -89,9 +90,10 @@ def _rise(flow: Traced, level: Traced, *states: Any, **variables: Any) -> Any:
 
     def after(dt: Any) -> Any:
         moved = jaxpr_as_fun(flow.jaxpr)(*states, *parameters, dt)
-        return jaxpr_as_fun(level.jaxpr)(*moved, *parameters)[0]
+        return jaxpr_as_fun(level.jaxpr)(*moved, *parameters)[0], moved
 
-    return jax.jvp(after, (dt,), (jnp.ones_like(dt),))
+    over, slope, moved = jax.jvp(after, (dt,), (jnp.ones_like(dt),), has_aux=True)
+    return *moved, over, slope
 
 
 @lru_cache(_KEPT)

@@ -70,7 +70,7 @@ def _first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) 
     """Return when each neuron passes its threshold within `length`, or inf."""
 
     def rise(h: Any) -> Any:
-        return functions.rise.of_each(*x, *parameters, h)
+        return functions.rise.of_each(*x, *parameters, h)[-2:]
 
     nothing = jnp.zeros_like(length)
     peaks = (rise(nothing)[1] > 0) & (rise(length)[1] < 0)
@@ -154,7 +154,7 @@ def _run_one(
             run.times.at[place].set(time, mode="drop"),
             run.ids.at[place].set(each, mode="drop"),
             run.ends.at[jnp.where(is_over, run.step + 1, steps + 1)].set(number, mode="drop"),
-            run.is_right & jnp.all(~is_spike | is_below(x)),
+            run.is_right & jnp.all(~(is_spike | (goes & (limit == release))) | is_below(x)),
         )
 
     begin = Run(
@@ -231,7 +231,7 @@ def _levels(
         spiked, released = acts & (place < capacity), acts & (place >= capacity) & (place < 2 * capacity)
         until = jnp.where(acts, until, time)
         fixed = jnp.where(acts, jax.lax.stop_gradient(until), time) - time
-        over, slope = functions.rise.of_each(*x, *parameters, jnp.where(spiked, fixed, 0))
+        over, slope = functions.rise.of_each(*x, *parameters, jnp.where(spiked, fixed, 0))[-2:]
         after = _moved(functions, x, parameters, until - time, is_held)
         after = after.at[functions.target].add(jnp.where(acts, weight, 0))
         after = jnp.where(spiked, jnp.stack(functions.reset.of_each(*after, *parameters)), after)
