@@ -206,6 +206,14 @@ def model_of(**changes):
     return {"model": neuron_step(**(parts | changes)), "variables": {}}
 
 
+def stepping(V, I, *, dt):
+    return V + 0.1 * (I - V) + 0 * dt, I
+
+
+def undefined_at_0(V, I, *, dt):
+    return V + dt * jnp.expm1(dt) / dt, I
+
+
 def floored(V, I, *, dt):
     return jnp.floor(V) + dt, I
 
@@ -217,6 +225,8 @@ def in_loop(V, I, *, dt):
 REFUSED = {
     "no model": ({"model": lif}, TypeError, "model is a function; expected what event_ops.neuron_step"),
     "no dt": (model_of(integrate=lambda V, I: (V, I)), ValueError, "takes no dt; expected a function of the"),
+    "no flow": (model_of(integrate=stepping), ValueError, "stepping returns .* and dt = 0; expected these"),
+    "0 / 0": (model_of(integrate=undefined_at_0), ValueError, "undefined_at_0 returns nan, .* and dt = 0"),
     "dt elsewhere": (model_of(threshold=lambda V, I, *, dt: V - dt), ValueError, "threshold takes dt"),
     "before": (
         model_of(threshold=lambda V, I, *, V_before: V_before - V),

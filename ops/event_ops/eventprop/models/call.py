@@ -10,9 +10,16 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import check_positive, is_known
 from event_ops.checks.neuron import check_count
+from event_ops.codegen.function import name_of
 from event_ops.eventprop.checks import Synapses, input_spikes, of_neurons, of_run
 from event_ops.eventprop.models.functions import Functions
-from event_ops.eventprop.models.refusals import check_flag, check_names, check_smooth, checked_model
+from event_ops.eventprop.models.refusals import (
+    check_flag,
+    check_flow,
+    check_names,
+    check_smooth,
+    checked_model,
+)
 from event_ops.eventprop.operators import of_models
 from event_ops.eventprop.spikes import Spikes
 from event_ops.neurons.step import NeuronStep
@@ -65,7 +72,8 @@ def neuron(
 
     Args:
         model: `neuron_step(integrate, threshold=..., reset=..., held=...)`, of functions that are smooth in
-            the states and in dt, which `integrate` takes by name. They may have kinks, such as `jnp.maximum`,
+            the states and in dt, which `integrate` takes by name: for 0 it returns the states. They may have
+            kinks, such as `jnp.maximum`,
             and may compare for ==, as to fill a gap, but do not jump. `threshold` returns a number, which
             does not depend on the target itself, where it would jump.
         times, ids, weights, recurrent, delay, recurrent_delay: as in `lif`.
@@ -87,8 +95,8 @@ def neuron(
         TypeError: model is none of `neuron_step`; names of states or variables that are missing or unknown; a
             dtype that is not taken or differs; a threshold that is a flag.
         ValueError: a model that has noise or observed values, no reset, or no dt, whose threshold reads
-            states before the step or the target, or whose functions jump; a shape that does not fit; where
-            values are known, a delay that is too short, or t_ref < 0.
+            states before the step or the target, or whose functions jump, or move in no time; a shape that
+            does not fit; where values are known, a delay that is too short, or t_ref < 0.
         NotImplementedError: forward mode, or a second derivative.
 
     Example:
@@ -130,6 +138,7 @@ def neuron(
     jax.eval_shape(lambda x: check_flag(found, [x] * len(found.states), dict.fromkeys(variables, x)), one)
     functions = Functions.of(found, target, tuple(variables), dtype)
     check_smooth(found, functions)
+    check_flow(functions, name_of(found.integrate))
     shared = synapses.weights, synapses.delays
     structure = synapses.structure
     if synapses.weights.ndim == 1 and not any(isinstance(x, CSR) for x in (weights, recurrent)):

@@ -1,9 +1,12 @@
 """What is no neuron whose spikes have exact gradients: refused by name."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from event_ops.codegen.function import Traced, name_of
 from event_ops.codegen.operations import Loop, Operation
@@ -11,6 +14,8 @@ from event_ops.eventprop.models.functions import Functions
 from event_ops.neurons.model import Model, called, named
 from event_ops.neurons.step import NeuronStep
 
+_KEPT: Final = 1024  # models
+_PROBES: Final = 3
 # Continuous operations with a kink, such as max, are none of these, nor is x == 0, which fills a gap at 0.
 _JUMPS: Final = {
     "bitcast_convert_type", "ceil", "floor", "ge", "gt", "is_finite", "le", "lt", "rem", "round", "sign",
@@ -96,6 +101,24 @@ def check_smooth(model: Model, functions: Functions) -> None:
             f"threshold depends on {target!r}, to which weights are added: a spike that comes with an "
             "arrival has no derivative in its weight; expected a target such as a current, which moves it "
             "smoothly"
+        )
+
+
+@lru_cache(_KEPT)
+def check_flow(functions: Functions, name: str) -> None:
+    """Raise unless nothing moves in no time, at some states and parameters."""
+    drawn = np.random.default_rng(0).uniform(0.1, 2, (len(functions.flow.dtypes), _PROBES))
+    with jax.ensure_compile_time_eval():
+        *given, dt = (jnp.asarray(x, functions.flow.dtypes[0]) for x in drawn)
+        now, later = (np.array(functions.flow.of_each(*given, h)) for h in (jnp.zeros_like(dt), dt))
+    states = np.array(given[: functions.states])
+    is_same = np.isclose(now, states, rtol=1e-4, atol=1e-4).all(0)
+    wrong = np.flatnonzero(np.isfinite(later).all(0) & ~is_same)
+    if wrong.size:
+        told = [", ".join(f"{value:.4g}" for value in x[:, wrong[0]]) for x in (now, states)]
+        raise ValueError(
+            f"{name} returns {told[0]} for the states {told[1]} and dt = 0; expected these states: what it "
+            "changes in a time dt vanishes with dt, and is finite"
         )
 
 
