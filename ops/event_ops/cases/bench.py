@@ -75,21 +75,16 @@ def stdp(spikes: str, trace: str, rate: str, *structure: str) -> Count:
 
 def active_flags(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
     """Return which neurons have an event, in any column, given in an encoding; numbers are flags here."""
-    return active_counts(events, neurons, encoding) > 0
-
-
-def active_counts(events: np.ndarray, neurons: int, encoding: str = "flags") -> np.ndarray:
-    """Return how many events each neuron has, given as `active_flags` takes them."""
     if encoding == "ids":
-        return np.bincount(events[inside(events, 0, neurons)], minlength=neurons)
+        return np.bincount(events[inside(events, 0, neurons)], minlength=neurons) > 0
     if encoding == "bits":
-        return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little")
-    return np.count_nonzero(events, axis=tuple(range(1, events.ndim)))
+        return np.unpackbits(events.view(np.uint8), count=neurons, bitorder="little") > 0
+    return np.any(events != 0, axis=tuple(range(1, events.ndim)))
 
 
-def met(counts: np.ndarray, indices: np.ndarray) -> int:
-    """Add up the counts (or flags) at the columns of all entries; a column out of range has none."""
-    return int(counts[indices[inside(indices, 0, counts.size)]].sum())
+def met(active: np.ndarray, indices: np.ndarray) -> int:
+    """Count the entries whose column is active; one out of range is not."""
+    return int(active[indices[inside(indices, 0, active.size)]].sum())
 
 
 def inside(ids: Any, low: int, high: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from event_ops.cases import InvalidCall, Wrong
-from event_ops.cases.bench import Call, Outs, active_counts, initial_sums, size
+from event_ops.cases.bench import Call, Outs, active_flags, initial_sums, size
 from event_ops.cases.draw import Draw, Shape
 
 
@@ -54,11 +54,11 @@ def invalid_histories(wrong: Wrong) -> tuple[InvalidCall, ...]:
 
 
 def recent_events(call: Call) -> np.ndarray:
-    """Return how many events there are for each neuron and delay; more than 1 only of spike ids."""
+    """Return whether there is an event for each neuron and delay."""
     slots, encoding = len(call.history), getattr(call, "encoding", "flags")
     steps = (int(call.slot) - np.arange(slots)) % slots
-    counts = [active_counts(call.history[step], call.shape[0], encoding) for step in steps]
-    return np.stack(counts, axis=1).reshape(-1)
+    flags = [active_flags(call.history[step], call.shape[0], encoding) for step in steps]
+    return np.stack(flags, axis=1).reshape(-1)
 
 
 def around_arrivals(call: Call, outs: Outs, active: np.ndarray) -> int:

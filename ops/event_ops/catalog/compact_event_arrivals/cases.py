@@ -144,7 +144,7 @@ INVALID_CALLS = (
 
 def _moved(call: Call, outs: Outs) -> int:
     """Count the history, the rows of active events, and the sums."""
-    active = recent_events(call) != 0
+    active = recent_events(call)
     ends = np.reshape(call.indptr, (-1, active.size + 1))
     return around_arrivals(call, outs, active) + sum(rows_of(part, active, call.entries) for part in ends)
 

@@ -117,7 +117,7 @@ INVALID_CALLS = (
 
 def _moved(call: Call, outs: Outs) -> int:
     """Count the history, the rows of active events, and the sums."""
-    active = recent_events(call) != 0
+    active = recent_events(call)
     return around_arrivals(call, outs, active) + rows_of(call.indptr, active, call.data, call.indices)
 
 
