@@ -30,13 +30,13 @@ def bounded(value: Any, low: Any, high: Any) -> Any:
 
 @njit
 def move_rows(
-    synapses: Any, indices: Any, indptr: Any, places: Any, limit: Any, variables: Any, ids: Any
+    synapses: Any, indices: Any, indptr: Any, places: Any, columns: Any, variables: Any, ids: Any
 ) -> None:
     """w[k] += amount * event[i] * x[j], within the bounds, for each entry of the rows `ids`."""
     (w,) = synapses
     events, x, amount, lowest, highest = variables
     # Unsigned: for signed indices Numba compiles the wrapping of negative ones.
-    nse, size = np.uintp(indices.size), np.uintp(limit)
+    nse, (_, size) = np.uintp(indices.size), columns  # those of a whole matrix
     for position in range(np.uintp(ids.size)):
         prefetch_entries(w, indices, indptr, places, ids, position)
         i = np.uintp(ids[position])
