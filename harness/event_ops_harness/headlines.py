@@ -136,7 +136,6 @@ FIGURES: Final[Mapping[str, Callable[[], str]]] = {
     "microcircuit-h100-scan": lambda: plain(_real_time("gpu", "no graph")),
     "microcircuit-h200": lambda: plain(_real_time("gpu_h200", "one call")),
     "cuba-brian2": lambda: listed(ratios("cuba", "Brian2 C++ standalone, float32")),
-    "cuba-nest": lambda: listed(ratios("cuba", "NEST")),
     "call-ctypes": lambda: plain(*ratios("call", "ctypes callback", cases="fori_loop")),
     "call-callback": lambda: plain(*ratios("call", "pure_callback", cases="fori_loop")),
     "gradients": lambda: span(_derivatives()),

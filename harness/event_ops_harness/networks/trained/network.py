@@ -36,12 +36,12 @@ def network_of(weights: Weights) -> Network:
     )
 
 
-def scores(weights: Weights, spikes: jax.Array, backend: str | None = None) -> jax.Array:
+def scores(weights: Weights, spikes: jax.Array) -> jax.Array:
     """Return the mean potentials of the readout for one word."""
     network = network_of(weights)
     rest = {"V_m": 0.0, "refractory": 0.0}
     state = network.state({"channels": {"arrived": 0.0}, "hidden": rest, "out": rest})
-    _, recording = network.run(state, spikes.shape[0], inputs={"words": spikes}, backend=backend)
+    _, recording = network.run(state, spikes.shape[0], inputs={"words": spikes})
     return recording.states["out"]["V_m"].mean(axis=0)
 
 
