@@ -26,6 +26,13 @@ from sphinx.util.display import status_iterator
 _LOG = logging.getLogger(__name__)
 CLOCK = "perf_counter"  # in a cell that takes times
 KERNELS = 4  # at most: each imports JAX
+# Pages of half a minute and more, most of which is compiling.
+LONG = (
+    "gallery",
+    "how-to/test-cuda-kernels-without-a-gpu",
+    "tutorials/exact-gradients",
+    "tutorials/training-words",
+)
 
 
 class Executed(NamedTuple):
@@ -70,8 +77,9 @@ def executed(pages: Mapping[str, Path], timeout: int) -> Iterator[Executed]:
     }
     kernels = min(KERNELS, os.cpu_count() or 1)
     turns = Turns(kernels)
-    # Those that take times first, together: a cell that others wait for is a short one then.
-    order = sorted(notebooks, key=lambda page: (not any(map(takes_times, notebooks[page].cells)), page))
+    # Those that take times first, together: a cell that others wait for is a short one then. Long ones next:
+    # one that begins last would end alone.
+    order = sorted(notebooks, key=lambda x: (not any(map(takes_times, notebooks[x].cells)), x not in LONG, x))
     with ThreadPoolExecutor(kernels) as pool:  # each thread waits for the process of a kernel
         waiting = [
             pool.submit(run, page, notebooks[page], pages[page].parent, timeout, turns) for page in order

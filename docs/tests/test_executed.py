@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -31,6 +32,12 @@ def test_a_cell_takes_times_if_it_reads_the_clock_and_prose_does_not():
     assert timed == {"late"}
     in_prose = f"{HEAD}`perf_counter` is a clock.\n\n```{{code-cell}}\nprint(1)\n```\n"
     assert not any(map(executed.takes_times, cells_of(in_prose)))
+
+
+def test_pages_that_begin_early_have_cells():
+    for page in executed.LONG:
+        text = (Path(executed.__file__).parents[1] / f"{page}.md").read_text(encoding="utf-8")
+        assert any(cell.cell_type == "code" for cell in cells_of(text))
 
 
 def test_a_cell_that_takes_times_and_those_below_it_are_executed_alone(monkeypatch):
