@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import enable_x64
-from numba import float32, float64, guvectorize, int32, vectorize
+from numba import float32, float64, guvectorize, int32, njit, vectorize
 
-from ffi_bridge import numba_function
+from ffi_bridge import numba_function, numba_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 
 
@@ -153,3 +153,37 @@ def test_wrong_definitions():
         numba_function(multiply_add, X)
     with pytest.raises(TypeError, match="needs a Numba CPU kernel"):
         numba_function(np.add)
+
+
+@vectorize
+def root(a):
+    if a < 0:
+        raise ValueError("of a negative number")
+    return a**0.5
+
+
+@guvectorize([(float32[:], float32[:])], "(n)->(n)")
+def shares(x, y):
+    if x.sum() == 0:
+        raise ValueError("of nothing")
+    y[:] = x / x.sum()
+
+
+@njit
+def roots(x):
+    return root(x) + 1
+
+
+@njit
+def roots_and_shares(x, y, z):
+    y[:] = roots(x)
+    shares(x, z)
+
+
+@pytest.mark.parametrize(("x", "text"), [([4, -1], "of a negative number"), ([0, 0], "of nothing")])
+def test_what_an_element_raises_within_a_kernel_is_raised(x, text):
+    call = numba_kernel(roots_and_shares, lambda x: (x, x))
+    np.testing.assert_array_equal(call(np.float32([4, 0])), [[3, 1], [1, 0]])
+    errors = ValueError, jax.errors.JaxRuntimeError  # JAX raises either
+    with pytest.raises(errors, match=f"kernel 'roots_and_shares' raised ValueError: {text}"):
+        jax.block_until_ready(call(np.float32(x)))

@@ -28,7 +28,6 @@ from ffi_bridge.numba_cpu import internals
 from ffi_bridge.numba_cpu.exception import ExceptionSlot, record_exception
 from ffi_bridge.numba_cpu.internals import (
     CompileResult,
-    CPUCallConv,
     CPUContext,
     Flags,
     FunctionCompiler,
@@ -42,7 +41,7 @@ from ffi_bridge.numba_cpu.internals import (
     register_pass,
 )
 from ffi_bridge.numba_cpu.layout import Constant
-from ffi_bridge.numba_cpu.parts import codegen_of_parts
+from ffi_bridge.numba_cpu.parts import Propagating, codegen_of_parts
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -141,7 +140,7 @@ class _WithoutGIL(PythonAPI):
             super().restore_thread(thread_state)
 
 
-class _Recording(CPUCallConv):
+class _Recording(Propagating):
     """Raises into an exception slot: only bodies of parallel regions raise in this target."""
 
     def raise_error(self, builder: Any, pyapi: Any, status: Any) -> None:
@@ -163,7 +162,7 @@ class NativeContext(CPUContext):
         return context
 
     @property
-    def call_conv(self) -> CPUCallConv:
+    def call_conv(self) -> Propagating:
         return _Recording(self)
 
     def codegen(self) -> Any:

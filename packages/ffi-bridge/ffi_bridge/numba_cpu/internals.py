@@ -57,7 +57,7 @@ with private_api("numba", numba.__version__, TESTED):
     look_up(JITCodeLibrary, "get_pointer_to_function", "_get_module_for_linking")
     look_up(JITCPUCodegen, "_add_module", "_function_pass_manager")
     look_up(RuntimeLinker, "resolve", "scan_defined_symbols", "scan_unresolved_symbols")
-    look_up(CPUCallConv, "raise_error")
+    look_up(CPUCallConv, "raise_error", "call_function", "return_status_propagate")
     look_up(DUFunc, "nin", "types")
     look_up(UFuncDispatcher, "compile")
     look_up(GUFuncBuilder, "build_ufunc")

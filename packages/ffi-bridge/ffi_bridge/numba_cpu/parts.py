@@ -20,6 +20,7 @@ from ffi_bridge.numba_cpu.internals import (
     ENVIRONMENT,
     UNRESOLVED,
     CompileResult,
+    CPUCallConv,
     CPUContext,
     Dispatcher,
     JITCodeLibrary,
@@ -29,6 +30,22 @@ from ffi_bridge.numba_cpu.internals import (
     lookup_environment,
     target_context,
 )
+
+
+class Propagating(CPUCallConv):
+    """Leaves a function with what the function of an element raised, whose exception Numba drops.
+
+    That element is one of a universal function; Numba marks what it calls for it as to be inlined.
+    """
+
+    def call_function(self, builder: Any, callee: Any, *types_and_args: Any, **options: Any) -> Any:
+        """Emit a call, and the way out of its caller, unless that is a loop of Numba's own."""
+        status, result = super().call_function(builder, callee, *types_and_args, **options)
+        if "alwaysinline" in callee.attributes and builder.function.ftype.return_type == status.code.type:
+            raised = builder.and_(status.is_error, builder.not_(status.is_stop_iteration))
+            with builder.if_then(raised, likely=False):
+                self.return_status_propagate(builder, status)
+        return status, result
 
 
 class _Part:
@@ -190,5 +207,6 @@ def as_parts() -> Generator[None]:
         compiled.entry_point.belongs_to(dispatcher)
 
     context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
+    context["call_conv"] = property(Propagating)
     with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
         yield
