@@ -278,6 +278,14 @@ def test_threads_that_wp_tid_cannot_count_are_refused(dims):
             call()
 
 
+def test_a_static_integer_beyond_its_type_is_refused():
+    call = warp_kernel(counted, (jax.ShapeDtypeStruct((1,), jnp.int32),) * 2)
+    assert [int(x[0]) for x in call(2**31 - 1)] == [2**31 - 1] * 2
+    for number in (2**31, np.int64(-(2**31) - 1)):
+        with pytest.raises(KernelTypeError, match=rf"'start' is int32, and the call gives it {number}; expe"):
+            call(number)
+
+
 def test_what_has_no_derivative():
     with pytest.raises(MissingRuleError, match="differentiable=True"):
         jax.jvp(lambda x: warp_kernel(product, EIGHT)(x, x), (X,), (X,))

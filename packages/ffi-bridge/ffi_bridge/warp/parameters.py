@@ -26,6 +26,8 @@ _WARP_TYPES: dict[np.dtype[Any], Any] = {
     if hasattr(wp, name)  # older ones lack bfloat16
 }
 
+_INTEGERS: dict[Any, np.dtype[Any]] = {scalar: x for x, scalar in _WARP_TYPES.items() if x.kind in "iu"}
+
 
 def jaxtype_to_warptype(dtype: DTypeLike) -> Any:
     """The Warp scalar type of a dtype: float32 -> `warp.float32`.
@@ -248,7 +250,17 @@ def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
 
 
 def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
-    """Return Warp's C value of a static parameter."""
+    """Return Warp's C value of a static parameter; raise KernelTypeError where its type does not hold it."""
+    scalar = internals.scalar_of(of_type)
+    for number in value if isinstance(value, tuple) else (value,):
+        # Warp would keep the low bits.
+        if scalar in _INTEGERS and isinstance(number, int):
+            limits = np.iinfo(_INTEGERS[scalar])
+            if not limits.min <= number <= limits.max:
+                raise KernelTypeError(
+                    f"{subject}: parameter '{parameter.name}' is {_name(scalar)}, and the call gives it "
+                    f"{number}; expected {limits.min} to {limits.max}, or another type in the annotation"
+                )
     try:
         # Numbers are packed alike for every device.
         return internals.pack_arg(kernel, of_type, parameter.name, value, "cpu")
