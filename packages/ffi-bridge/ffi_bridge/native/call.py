@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import jax
 
-from ffi_bridge.errors import KernelDefinitionError, MissingRuleError
+from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
 from ffi_bridge.identity.outside import Outside
 from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.tracing import Levels, sizes_of
@@ -137,6 +137,19 @@ class NativeKernel(ABC):
         """Return the outputs that only the kernel fills: not empty, and not aliased with an input."""
         begun = dict(self.aliases).values()
         return tuple(i for i, out in enumerate(call.outs) if i not in begun and 0 not in out.shape)
+
+    def refuse_no_threads(self, names: Sequence[str], call: NativeCall, extents: Sequence[int]) -> None:
+        """Raise KernelTypeError for a launch without threads where there are outputs that it is to fill.
+
+        `names`: of all buffers, of which outputs are the last ones.
+        """
+        if 0 in extents and (unwritten := self.results(call)):
+            name = names[unwritten[0] - len(call.outs)]
+            raise KernelTypeError(
+                f"kernel '{self.name}': a launch of {tuple(extents)} has no threads, and output '{name}', "
+                f"of shape {call.outs[unwritten[0]].shape}, would hold whatever was in its memory; launch "
+                "threads that write it, or let the output begin as an input"
+            )
 
     def declared(self, outs: Any) -> Outs | Callable[..., Any]:
         """Return the outputs that a wrapper was given, flat and checked; a function of them as it is."""

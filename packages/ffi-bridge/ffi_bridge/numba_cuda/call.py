@@ -119,6 +119,8 @@ class NumbaCudaKernel(CudaKernel):
             if spec.name in self.parameters.scalars:
                 self.parameters.check_number(spec.name, len(spec.shape), i in written)
         chosen: Options = call.options
+        extents = *chosen.extents.grid, *chosen.extents.block
+        self.refuse_no_threads([spec.name for spec in buffers], call, extents)
         kernel = entry_of(self.dispatcher, self.parameters, chosen.constants)
         views = tuple(View.whole(i, spec) for i, spec in enumerate(buffers))
         return (KernelLaunch(kernel, chosen.extents, views),)

@@ -82,7 +82,8 @@ def numba_cuda_kernel(
 
     Returns:
         A function of arrays, by position or by the names of the kernel's parameters, compiled by `jax.jit`,
-        that can be pickled if `outs` and the launch can be. A launch without threads writes nothing.
+        that can be pickled if `outs` and the launch can be. A launch without threads writes
+        nothing, and is refused where an output has elements and begins as no input.
 
     Raises:
         TypeError: `kernel` is not a `@cuda.jit` kernel.

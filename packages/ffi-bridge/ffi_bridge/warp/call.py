@@ -121,6 +121,12 @@ class WarpKernel(WarpOperation):
         launch = replace(call.options, dims=_joined((size, *call.options.dims)))
         return [x.reshape(_joined(x.shape)) for x in ins], NativeCall(tuple(outs), launch)
 
+    def ensure_target(
+        self, ins: Sequence[Any], call: NativeCall, names: tuple[str, ...], platform: str
+    ) -> str:
+        self.refuse_no_threads(names, call, call.options.dims)
+        return super().ensure_target(ins, call, names, platform)
+
     def launches(self, buffers: Sequence[BufferSpec], options: Any) -> tuple[WarpLaunch, ...]:
         launch: Launch = options
         kernel, statics, block_dim = self.kernel, dict(launch.statics), launch.block_dim

@@ -125,7 +125,7 @@ def warp_kernel(
         KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
             static parameter, a store to an input, more threads along an axis than `wp.tid()` counts, 2^31,
-            a kernel that does not compile.
+            none where an output is to be written, a kernel that does not compile.
 
     Source: https://nvidia.github.io/warp/ for what a kernel may contain.
     """
