@@ -11,6 +11,13 @@ import numpy as np
 # Packed types, by the bits of both elements together.
 _PAIRS: Final = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "e4m3x2": 16, "e5m2x2": 16}
 _WIDTHS: Final = {"pred": 1, "bf16": 16, "tf32": 32} | _PAIRS
+_TYPE: Final = re.compile(r"(?:[subft]+|u?e)\d+(?:[mf]\d+)?(?:x\d+)?")
+_PLAIN: Final = re.compile(r"[sub](?:2|4|8|16|32|64)|b128|f(?:16|32|64)|e4m3|e5m2")
+
+
+def is_unknown_type(modifier: str) -> bool:
+    """Return whether a modifier is a type that later versions of PTX have, such as `f32x2`."""
+    return bool(_TYPE.fullmatch(modifier)) and modifier not in _WIDTHS and not _PLAIN.fullmatch(modifier)
 
 
 def width(kind: str) -> int:

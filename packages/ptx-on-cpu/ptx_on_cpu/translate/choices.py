@@ -118,6 +118,8 @@ def _test(t: Translation, kind: str, value: str) -> str:
 @emits("cvt")
 def _convert(t: Translation, modifiers: list[str], operands: Sequence[str]) -> None:
     into, source = modifiers[-2:]
+    if not {"rs", "scaled_n2_ue8m0"}.isdisjoint(modifiers):  # random bits, or a scale, as another operand
+        raise t.refused()
     if "pack" in modifiers or (into not in FLOAT_KINDS and source not in FLOAT_KINDS and len(operands) == 2):
         _convert_integers(t, modifiers, operands)
         return

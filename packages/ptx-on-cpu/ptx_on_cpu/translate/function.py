@@ -13,7 +13,7 @@ from typing import Final
 from ptx_on_cpu.flow import Flow, targets_of
 from ptx_on_cpu.passing import Mark, Passing, can_be_passed
 from ptx_on_cpu.records import ENDED, MEETINGS, NOTHING_BEHIND, PAUSED, SLICE
-from ptx_on_cpu.syntax.program import Function, Instruction, aligned, width
+from ptx_on_cpu.syntax.program import Function, Instruction, aligned, is_unknown_type, width
 from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
 _GUARD: Final = "pred"
@@ -174,7 +174,7 @@ class Translation(Operands):
             self._if(each.guard, f"then{self.pc}", f"else{self.pc}")
             self.text.label(f"then{self.pc}")
         emitter = EMITTERS.get(each.name)
-        if emitter is None:
+        if emitter is None or any(map(is_unknown_type, each.modifiers)):
             raise self.refused()
         emitter(self, each.modifiers, each.operands)
         if each.guard:

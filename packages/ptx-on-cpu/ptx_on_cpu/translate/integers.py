@@ -12,10 +12,18 @@ from ptx_on_cpu.translate.function import Translation
 
 FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _WITH_CARRY: Final = ("addc", "subc", "madc")
+# What an instruction may say beside its type. Later versions of PTX say more: that an operand has a type of its
+# own (`add.f32.f16`), or what is out of bounds (`fma.rn.oob.f16`).
+_SAID_OF_INTEGERS: Final = frozenset(("lo", "hi", "wide", "cc", "sat", "relu"))
+_SAID_OF_FLOATS: Final = frozenset(
+    ("rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat", "relu", "NaN", "xorsign", "abs")
+)
 
 
 @computes("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "rcp", "tanh", "copysign")
 def _floats(t: Translation, kind: str, *values: str) -> str:
+    if not _SAID_OF_FLOATS.issuperset(t.modifiers[:-1]):
+        raise t.refused()
     how = {"mad": "fma"}.get(t.name, t.name)
     return floats.arithmetic(t.text, how, kind, t.modifiers, values)
 
@@ -25,7 +33,11 @@ def _arithmetic(*names: str, of: str = "kind", into: str = "kind") -> Callable[[
 
     def register(of_integers: Formula) -> Formula:
         def formula(t: Translation, kind: str, *values: str) -> str:
-            return (_floats if kind in FLOAT_KINDS else of_integers)(t, kind, *values)
+            if kind in FLOAT_KINDS:
+                return _floats(t, kind, *values)
+            if not _SAID_OF_INTEGERS.issuperset(t.modifiers[:-1]) or ("sat" in t.modifiers and kind != "s32"):
+                raise t.refused()
+            return of_integers(t, kind, *values)
 
         return computes(*names, of=of, into=into)(formula)
 
