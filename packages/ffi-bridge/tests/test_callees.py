@@ -213,6 +213,24 @@ def test_python_calls_functions_of_what_a_kernel_calls():
     assert caught.value.args == ("too large", 10)
 
 
+def test_python_calls_functions_that_call_each_other_in_a_kernel():
+    @numba.njit
+    def is_even(n):
+        return n == 0 or is_odd(n - 1)
+
+    @numba.njit
+    def is_odd(n):
+        return n != 0 and is_even(n - 1)
+
+    @numba.njit
+    def kernel(x, y):
+        y[0] = is_odd(int(x[0]))
+
+    assert result(kernel) == 1
+    above = numba.njit(lambda n: is_even(n))
+    assert (above(3), is_even(4), is_odd(3)) == (False, True, True)
+
+
 def test_a_declared_result_is_no_other_in_a_kernel():
     @numba.njit("int64(float32)")
     def whole(v):

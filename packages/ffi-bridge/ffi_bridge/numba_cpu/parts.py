@@ -51,8 +51,9 @@ class Propagating(CPUCallConv):
 class _Part:
     """A function to Numba, under which it finds the code to link; for Python it is compiled when called."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: _Library) -> None:
         self._of: Any = None  # the dispatcher, which owns it
+        self.library = library
 
     def belongs_to(self, dispatcher: Any) -> None:
         self._of = weakref.ref(dispatcher)
@@ -60,15 +61,21 @@ class _Part:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         dispatcher = self._of()
         with global_compiler_lock:
-            for types in [types for types, x in dispatcher.overloads.items() if x.entry_point is self]:
-                del dispatcher.overloads[types]
-                target_context().remove_user_function(self)
+            self.forget()
         return dispatcher(*args, **kwargs)
+
+    def forget(self) -> None:
+        """Have Numba compile the function anew for its next caller; one of Numba's own has no dispatcher."""
+        overloads = self._of().overloads if self._of else {}
+        for types in [types for types, x in overloads.items() if x.entry_point is self]:
+            del overloads[types]
+            target_context().remove_user_function(self)
 
 
 class _Library(JITCodeLibrary):
     """A module of LLVM: finished when another is linked with it, machine code for who asks for an address.
 
+    `is_recursive`: it, or a function that it calls, calls itself, if only through others.
     `is_whole`: nothing else is linked with it, and it is optimised. A part is optimised within a whole, not
     once for each function above it, with all that it calls; or alone, where its address is asked for. Until
     then it is bitcode: Numba keeps all parts of a process, and a module takes ten times the memory.
@@ -77,7 +84,7 @@ class _Library(JITCodeLibrary):
     only one of the two is ever linked.
     """
 
-    _is_added = _is_begun = is_whole = False
+    _is_added = _is_begun = is_whole = is_recursive = False
     _module: Any = None
     _bitcode = b""
 
@@ -124,6 +131,7 @@ class _Library(JITCodeLibrary):
         module, codegen = self._final_module, self._ours
         # A function that calls itself may do so at an address, which a variable gets when both are there.
         names = [x.name for x in module.global_variables if x.name.startswith(UNRESOLVED)]
+        self.is_recursive = bool(names)
         codegen.missing |= {x.removeprefix(UNRESOLVED) for x in names}
         for library in [codegen.libraries[x] for x in codegen.missing if x in codegen.libraries]:
             if not library._is_begun:
@@ -190,6 +198,7 @@ def codegen_of_parts() -> Any:
 @contextmanager
 def as_parts() -> Generator[None]:
     """Compile all functions as parts of kernels within the block; the caller holds the compiler's lock."""
+    made: list[_Part] = []
 
     def codegen(_: CPUContext) -> Any:
         return codegen_of_parts()
@@ -199,7 +208,8 @@ def as_parts() -> Generator[None]:
 
     def part(_: CPUContext, library: Any, described: Any, __: object) -> _Part:
         codegen_of_parts().libraries[described.llvm_func_name] = library
-        return _Part()
+        made.append(_Part(library))
+        return made[-1]
 
     def add_overload(dispatcher: Any, compiled: CompileResult) -> None:
         # Not into the table of what Python may call.
@@ -209,4 +219,10 @@ def as_parts() -> Generator[None]:
     context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
     context["call_conv"] = property(Propagating)
     with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
-        yield
+        try:
+            yield
+        finally:
+            # Functions of Python that are linked with them would look for the names of these in Numba's engine.
+            for each in made:
+                if each.library.is_recursive:
+                    each.forget()
