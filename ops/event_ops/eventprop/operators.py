@@ -64,7 +64,7 @@ def _family(kind: str, room: str) -> XLACustomKernel:
     @forward.def_jvp_rule
     def moved(primals: Any, tangents: Any, *, outs: Any, backend: Any, ndim: int, neuron: Any = None) -> Any:
         """Return the results, and the tangents of times of spikes and of potentials."""
-        static = {"ndim": ndim, "neuron": neuron}
+        static: Any = {"ndim": ndim, "neuron": neuron}
         spikes, ids, ends, trace = forward(*primals, outs=outs, backend=backend, **static)
         dots = [ad.instantiate_zeros(tangents[i]) for i in _linear(len(primals))]
         like = _like(spikes, trace)

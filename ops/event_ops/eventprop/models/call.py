@@ -154,6 +154,6 @@ def neuron(
     )
     values = of_run(dt, rows, dtype)
     inputs = *shared, parameters, *structure, when[None], who[None], state[None], values
-    options = {"outs": outs, "backend": backend, "ndim": shared[0].ndim, "neuron": functions}
-    spikes, out_ids, ends, _ = of_models(*inputs, **options)
+    static: Any = {"ndim": shared[0].ndim, "neuron": functions}
+    spikes, out_ids, ends, _ = of_models(*inputs, outs=outs, backend=backend, **static)
     return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])

@@ -60,7 +60,7 @@ def checked_model(model: Any, target: str) -> Model:
     return found
 
 
-def check_names(what: str, given: Mapping[str, Any], expected: Mapping[str, bool]) -> None:
+def check_names(what: str, given: Any, expected: Mapping[str, bool]) -> None:
     """Raise unless names are those expected, of which some have a default."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{what} is a {type(given).__name__}; expected a dict: name -> number, or array")
