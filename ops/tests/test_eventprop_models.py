@@ -172,6 +172,24 @@ def test_backends_batches_and_a_csr_have_the_same_derivatives():
             same(gradients, found[0], 1e-10)
 
 
+def test_a_layer_without_synapses_between_neurons_is_the_same_on_all_backends():
+    model, states, variables = MODELS["exponential"]
+    when, who, weights, _, delay, _ = layer(1)
+    floats = when, 1.5 * jnp.abs(weights), delay, each(states, 0), each(variables, 1)
+    given, found = jax.tree.map(lambda x: x.astype(jnp.float32), floats), []
+    for backend in BACKENDS:
+        loss = loss_of(model, who, backend)
+
+        def layered(when, weights, delay, states, variables, loss=loss):
+            return loss(when, weights, None, delay, None, states, variables)
+
+        found.append(gradients_of(layered, given))
+    ((_, spikes), gradients), ((_, wanted), expected) = found
+    assert int(wanted.num_spikes) > 6
+    np.testing.assert_array_equal(spikes.ids, wanted.ids)
+    same((spikes.times, gradients), (wanted.times, expected), 2e-3)
+
+
 def pairs(**changes):
     """Return arguments of a call that is refused, but for what is changed."""
     given = {"times": jnp.ones(2), "ids": jnp.zeros(2, jnp.int32), "weights": jnp.ones((INPUTS, NEURONS))}
