@@ -78,6 +78,16 @@ def test_the_diagonal_is_a_preconditioner():
         assert left[0] < left[1] / 100
 
 
+def test_what_is_not_finite_gives_no_solution_and_no_gradient():
+    A = CSR.from_dense(np.array([[4, 1], [1, 3]], "f"))
+    solve = jax.jit(lambda w, b: A.with_data(w).solve(b))
+    for w, b in ((A.data, np.array([np.nan, 1], "f")), (A.data.at[0].set(np.inf), np.ones(2, "f"))):
+        assert np.isnan(solve(w, b)).all()
+    x, back = jax.vjp(solve, A.data, np.array([6, 7], "f"))
+    np.testing.assert_allclose(x, [1, 2], rtol=1e-4)
+    assert all(np.isnan(slope).all() for slope in back(np.array([np.nan, 1], "f")))
+
+
 @pytest.mark.slow
 def test_where_a_solution_begins_and_what_it_is_made_of():
     A = CSR.eye(3) * 4

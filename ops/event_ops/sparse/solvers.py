@@ -29,7 +29,8 @@ def solve(
 ) -> jax.Array:
     """Find x with `A @ x = b` by an iterative method: `norm(A @ x - b) <= max(tol * norm(b), atol)`.
 
-    It ends after maxiter steps at the latest, whether it has come so far or not: look at `A @ x - b`.
+    It ends after maxiter steps at the latest, whether it has come so far or not: look at `A @ x - b`. Where
+    that is NaN or infinite, as of such weights or b, x is NaN, and so are gradients of such cotangents.
     Works under jit. Differentiable in the weights and in b, at the price of one or two more solutions and
     independent of the steps taken: the gradient is as exact as they are.
 
@@ -74,5 +75,13 @@ def solve(
     if not (precondition is None or callable(precondition)):
         raise ValueError(f"precondition is {precondition!r}; expected 'jacobi', None or a function")
     options = {"tol": tol, "atol": atol, "maxiter": maxiter, "M": precondition}
-    x, _ = _METHODS[method](matrix.matvec, target, x0=start, **options)
-    return x
+
+    def found(product: Callable[[jax.Array], jax.Array], right: jax.Array) -> jax.Array:
+        x, _ = _METHODS[method](product, right, x0=start, **options)
+        # A method that meets NaN or infinity takes no step, and returns where it began.
+        return jnp.where(jnp.isfinite(right - product(x)).all(), x, jnp.nan)
+
+    symmetric = method == "cg" and not jnp.iscomplexobj(target)
+    return jax.lax.custom_linear_solve(
+        matrix.matvec, target, solve=found, transpose_solve=found, symmetric=symmetric
+    )
