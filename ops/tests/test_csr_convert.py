@@ -12,6 +12,7 @@ from jax.experimental import sparse
 from real_matrices import REAL
 from small_matrix import DENSE, small
 
+import event_ops
 from event_ops import CSR
 from event_ops.network import Projection
 
@@ -136,6 +137,11 @@ def test_dense_matrices():
         CSR.from_dense(DENSE, nse=2)
     with pytest.raises(ValueError, match=r"give the most of them: .*nse="):
         jax.jit(CSR.from_dense)(DENSE)
+    short = jax.jit(lambda D: CSR.from_dense(D, nse=2))
+    assert np.isnan(short(DENSE).data).all() and short(DENSE.astype(int)).data.tolist() == [1, 2]
+    seen = pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="number of entries is 3, ")
+    with event_ops.validate(), seen:
+        jax.block_until_ready(short(DENSE))
 
 
 A = small()

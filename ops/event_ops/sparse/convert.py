@@ -12,7 +12,7 @@ from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.checks.arrays import WEIGHTS, as_array, check_countable, check_rank, check_shape, is_known
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import KEEP, MEND, check_csr, check_indptr, event_weights, matrix_shape
-from event_ops.checks.values import check_values
+from event_ops.checks.values import check_room, check_values
 
 
 class Parts(NamedTuple):
@@ -144,16 +144,24 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
         )
     if count is not None and count > most:
         raise ValueError(f"nse is {nse}, and {count} elements are not zero; expected room for all of them")
-    row, col, data = _nonzeros(matrix, most if matrix.size else 0)
+    row, col, data, found = _nonzeros(matrix, most if matrix.size else 0)
+    if count is None:
+        data = nan_unless(check_room("CSR.from_dense", found, most) <= most, data)
     return parts_of_coo(row, col, data, matrix.shape)
 
 
 @partial(jax.jit, static_argnames="nse")
-def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return row, column and value of the first `nse` elements that are not zero."""
+def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """Return row, column and value of the first `nse` elements that are not zero, and how many there are."""
     # In the last row, so that entries stay sorted by row.
     padding = (max(matrix.shape[0] - 1, 0), 0)
     row, col = jnp.nonzero(matrix, size=nse, fill_value=padding)
-    real = jnp.arange(nse) < jnp.count_nonzero(matrix)
+    found = jnp.count_nonzero(matrix)
+    real = jnp.arange(nse) < found
     data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(nse, matrix.dtype)
-    return row, col, data
+    return row, col, data, found
+
+
+def nan_unless(fits: jax.Array, data: jax.Array) -> jax.Array:
+    """Return the weights, or NaN in their place if some did not fit and they are no integers."""
+    return jnp.where(fits, data, jnp.nan) if jnp.issubdtype(data.dtype, jnp.inexact) else data

@@ -227,8 +227,9 @@ class CSR(Matrix):
     def from_dense(cls, matrix: ArrayLike, *, nse: int | None = None) -> Self:
         """Convert the elements that are not zero, sorted by row and column.
 
-        Under jit give `nse`, the most that there can be. Attributes in a dense matrix D, such as delays:
-        `D[A.to_coo()[1]]` has them in the order of the entries.
+        Under jit give `nse`, the most that there can be; if there are more, the weights, unless they are
+        integers, are NaN, and the last elements are missing; `validate` raises. Attributes in a dense matrix
+        D, such as delays: `D[A.to_coo()[1]]` has them in the order of the entries.
         """
         return cls(convert.parts_of_dense(matrix, nse))
 

@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, is_known
 from event_ops.checks.values import check_room
 from event_ops.kernels.reference.entries import rows_of, values_at
+from event_ops.sparse.convert import nan_unless
 from event_ops.sparse.coordinates import bounded, constant, outside_index, row_lengths
 
 Matrix = TypeVar("Matrix", bound=Any)
@@ -84,11 +85,6 @@ def ends_of_lengths(lengths: jax.Array) -> tuple[jax.Array, jax.Array]:
     # The sum in floats does not wrap around; one within its rounding of the largest integer counts as larger.
     fits = lengths.astype(jnp.float32).sum() < most * (1 - 1e-5)
     return ends, jnp.where(fits, ends[-1], lengths.dtype.type(most))  # no int of Python, as of uint64
-
-
-def nan_unless(fits: jax.Array, data: jax.Array) -> jax.Array:
-    """Return the weights, or NaN in their place if some did not fit and they are no integers."""
-    return jnp.where(fits, data, jnp.nan) if jnp.issubdtype(data.dtype, jnp.inexact) else data
 
 
 def at_key(A: Matrix, key: Any) -> Matrix:

@@ -10,6 +10,7 @@ from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks.arrays import HALVES, is_inside, is_known, summed_in
 from event_ops.checks.values import check_room
 from event_ops.kernels.reference.entries import rows_of, values_at
+from event_ops.sparse.convert import nan_unless
 from event_ops.sparse.coordinates import (
     bounded,
     constant,
@@ -22,7 +23,7 @@ from event_ops.sparse.coordinates import (
     row_lengths,
 )
 from event_ops.sparse.products import promoted
-from event_ops.sparse.selection import ends_of_lengths, nan_unless
+from event_ops.sparse.selection import ends_of_lengths
 
 Matrix = TypeVar("Matrix", bound=Any)
 
