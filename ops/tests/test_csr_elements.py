@@ -135,6 +135,10 @@ def test_a_diagonal_that_is_stored_keeps_structure_and_plan():
     B = A.add_diagonal(np.arange(5, dtype="f"))
     assert B.indices is A.indices
     np.testing.assert_array_equal(B @ Events(np.ones(5, bool)), B.todense().sum(1))
+    for kind, expected in ((int, "float32"), (jnp.bfloat16, "bfloat16")):  # no fraction is lost
+        with jax.numpy_dtype_promotion("standard"):
+            C = CSR.eye(2, dtype=kind).add_diagonal(0.5)
+        assert C.dtype == expected and C.diagonal().tolist() == [1.5, 1.5]
     slope = jax.grad(lambda x: (A.add_diagonal(x).data ** 2).sum())(jnp.ones(5))
     np.testing.assert_array_equal(slope.shape, (5,))
     inside = jax.jit(lambda x: A.add_diagonal(x).data)(np.ones(5, "f"))

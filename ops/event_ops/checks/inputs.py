@@ -44,9 +44,16 @@ def _of_python(x: Any) -> np.dtype[Any]:
 
 
 def in_dtype(x: Any, dtype: Any) -> jax.Array:
-    """Return `jnp.asarray(x, dtype)`; one number as an array of NumPy."""
+    """Return `jnp.asarray(x, dtype)`; one number as an array of NumPy.
+
+    Raise ValueError for a number with a fraction where the dtype is one of integers.
+    """
     if is_number(x):
         number: Any = np.array(x, jax.dtypes.canonicalize_dtype(dtype))  # a copy, which nobody writes to
+        if number.dtype.kind in "iu" and number != x:
+            raise ValueError(
+                f"got {x}, which {number.dtype} cannot hold; expected a whole number, or an array of floats"
+            )
         return number
     return x if isinstance(x, jax.Array) and x.dtype == dtype else jnp.asarray(x, dtype)
 

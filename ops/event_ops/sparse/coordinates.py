@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_countable, check_shape, counter, is_inside, is_known
 from event_ops.checks.csr import matrix_shape
+from event_ops.checks.inputs import in_dtype
 from event_ops.kernels.reference.entries import grouped, rows_of, sums_at
 from event_ops.sparse.convert import Parts, order_of, spanned_entries
 from event_ops.sparse.products import promoted
@@ -184,7 +185,7 @@ def add_diagonal(A: Matrix, x: ArrayLike) -> Matrix:
     if A.transposed:
         return add_diagonal(A.T, x).T
     n = diagonal_size(A.shape)
-    x = jnp.asarray(x, A.dtype) if isinstance(x, (int, float)) else as_array(x)
+    x = in_dtype(x, jnp.result_type(A.data, x)) if isinstance(x, (int, float)) else as_array(x)
     check_shape("x", x, (), (n,), why="a number, or one for each element of the diagonal")
     data, x = promoted(A.repeated_data(), x)
     if has_known_structure(A):

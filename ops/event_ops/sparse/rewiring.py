@@ -9,6 +9,7 @@ from jax.typing import ArrayLike
 from event_ops.catalog.csr_rewire.op import csr_rewire
 from event_ops.checks.arrays import as_array, check_dtype, check_same_dtype, check_shape, is_inside
 from event_ops.checks.csr import check_numbers
+from event_ops.checks.inputs import in_dtype
 from event_ops.sparse.products import brought_up_to_date, by_column
 
 Matrix = TypeVar("Matrix", bound=Any)
@@ -103,7 +104,7 @@ def _flags(name: str, value: ArrayLike, A: Any) -> jax.Array:
 def _weights(weights: ArrayLike, A: Any) -> jax.Array:
     if not A.data.ndim:
         raise ValueError("weights are given, and data is one weight for all entries; leave weights out")
-    new_weights = jnp.asarray(weights, A.dtype) if isinstance(weights, int | float) else as_array(weights)
+    new_weights = in_dtype(weights, A.dtype) if isinstance(weights, int | float) else as_array(weights)
     check_same_dtype("weights", new_weights, "data", A.data)
     check_shape("weights", new_weights, (), A.data.shape, why="one for all new synapses, or one per slot")
     return new_weights
