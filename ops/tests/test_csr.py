@@ -226,6 +226,16 @@ REFUSED = {
         "indices has dtype .*float0.* the gradient of the weights",
     ),
     "short data": (lambda A: A.with_data(np.ones(2, "f")), ValueError, r"data has shape \(2,\)"),
+    "a fraction as the weight of integers": (
+        lambda A: A.astype(int).with_data(0.5),
+        ValueError,
+        "0.5, which int32 cannot hold; expected a whole number",
+    ),
+    "a number beyond 32 bits": (
+        lambda A: A.astype(int) * np.int64(2**33),
+        ValueError,
+        "8589934592, which int32 cannot; enable 64-bit",
+    ),
     "unsigned events": (
         lambda A: A @ Events(np.ones(3, "u1")),
         TypeError,

@@ -45,8 +45,9 @@ def test_integers_that_32_bits_would_change_are_refused(call):
         ValueError, match=r"holds 4294967298 to 4294967298, which int32 cannot; enable 64-bit"
     ):
         call(np.array([2**32 + 2]))
-    with pytest.raises(ValueError, match="which int32 cannot; enable 64-bit"):
-        call([2**32 + 2])
+    for form in (np.ndarray.tolist, memoryview, lambda big: [np.asarray(x) for x in big]):
+        with pytest.raises(ValueError, match="which int32 cannot; enable 64-bit"):
+            call(form(np.array([2**32 + 2])))
 
 
 def test_bytes_of_another_machine_are_read_in_their_order():

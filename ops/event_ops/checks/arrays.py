@@ -50,10 +50,13 @@ def as_array(x: Any, name: str = "an argument") -> jax.Array:
         of_array = obstacle(x) if isinstance(x, np.ndarray | np.generic) else None
         found = of_array or f"a {type(x).__name__}; expected an array or a number"
         raise TypeError(f"{name} is {found}") from None
-    if isinstance(x, np.ndarray | np.integer) and x.dtype.kind in "iu" and x.size and array.dtype != x.dtype:
-        limits = np.iinfo(array.dtype)
-        if x.min() < limits.min or x.max() > limits.max:
-            raise ValueError(f"{name} holds {x.min()} to {x.max()}, which {array.dtype} cannot; {ENABLE_X64}")
+    # Lists of arrays, and objects that become one, are cut without a word, too.
+    if array.dtype.kind in "iu" and is_known(*jax.tree.leaves(x)):
+        given = np.asarray(x)
+        if given.dtype.kind in "iu" and given.size and array.dtype != given.dtype:
+            low, high, limits = given.min(), given.max(), np.iinfo(array.dtype)
+            if low < limits.min or high > limits.max:
+                raise ValueError(f"{name} holds {low} to {high}, which {array.dtype} cannot; {ENABLE_X64}")
     return array
 
 

@@ -64,7 +64,8 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
         instead = "A.tocsr() * CSR(B)" if how is operator.mul else "to_scipy()"
         refuse("Multiplying or dividing two sparse matrices element by element", instead)
     if np.ndim(x) == 0:
-        return A.with_data(how(A.data, x))
+        # A number of Python leaves the dtype of the weights; one of NumPy has its own.
+        return A.with_data(how(A.data, x if isinstance(x, int | float | complex) else as_array(x)))
     dense = as_array(x)
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
     sizes = aligned.shape
