@@ -38,7 +38,7 @@ class Synapses(NamedTuple):
     def arrivals(self, times: Any, rows: Any, neurons: int) -> tuple[Any, Any]:
         """Return when what arrives at each neuron, (many, neurons); inf and 0 where nothing does."""
         is_spike = (rows >= 0) & jnp.isfinite(times)
-        if self.rows is None:  # neurons without synapses between them have no rows
+        if self.columns is None:  # neurons without synapses between them have no rows
             is_spike &= rows < self.weights.shape[0]
         when, row = jnp.where(is_spike, times, 0), jnp.where(is_spike, rows, 0)
         if self.columns is None:
