@@ -41,7 +41,8 @@ class Propagating(CPUCallConv):
     def call_function(self, builder: Any, callee: Any, *types_and_args: Any, **options: Any) -> Any:
         """Emit a call, and the way out of its caller, unless that is a loop of Numba's own."""
         status, result = super().call_function(builder, callee, *types_and_args, **options)
-        if "alwaysinline" in callee.attributes and builder.function.ftype.return_type == status.code.type:
+        is_inlined = "alwaysinline" in getattr(callee, "attributes", ())  # an address has none
+        if is_inlined and builder.function.ftype.return_type == status.code.type:
             raised = builder.and_(status.is_error, builder.not_(status.is_stop_iteration))
             with builder.if_then(raised, likely=False):
                 self.return_status_propagate(builder, status)
@@ -217,8 +218,11 @@ def as_parts() -> Generator[None]:
         compiled.entry_point.belongs_to(dispatcher)
 
     context = {"codegen": codegen, "create_cpython_wrapper": without_wrapper, "get_executable": part}
-    context["call_conv"] = property(Propagating)
-    with replaced(CPUContext, **context), replaced(Dispatcher, add_overload=add_overload):
+    convention = property(Propagating)
+    with (
+        replaced(CPUContext, call_conv=convention, **context),
+        replaced(Dispatcher, add_overload=add_overload),
+    ):
         try:
             yield
         finally:
