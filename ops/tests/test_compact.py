@@ -70,6 +70,13 @@ def test_each_weight_is_within_the_bound_and_the_largest_error_is_told(dtype, bo
         assert B.dtype == A.dtype and B.code_bits == 15
 
 
+def test_no_scale_is_so_small_that_it_is_taken_for_0():
+    A = CSR(np.float32([1.2345e-33, 3.3e-34]), np.array([0, 1]), np.array([0, 2]), shape=(1, 2))
+    np.testing.assert_allclose(A.compact(rtol=1e-3).todense(), A.todense(), rtol=1e-3)
+    with pytest.raises(ValueError, match="expected an error of at most 0"):
+        A.compact()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("by_row", [False, True])

@@ -194,6 +194,8 @@ def _of_groups(weights: Any, group: Any, count: int, bits: int, bound: Any) -> _
 
 def _by_scale(weights: Any, group: Any, scale: Any, limit: int, bound: Any) -> _Fit:
     scale = scale.astype(weights.dtype)
+    # XLA takes a number below the least normal one for 0, and so would make all weights of such a scale.
+    scale = np.where(scale > 0, np.maximum(scale, np.finfo(weights.dtype).tiny), scale)
     each = scale[group]
     quotients = np.divide(weights, each, out=np.zeros_like(weights), where=each > 0)
     codes = np.clip(np.rint(quotients), -limit, limit)
