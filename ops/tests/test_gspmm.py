@@ -214,6 +214,8 @@ def test_a_sharded_matrix_gives_blocks():
     run = jax.jit(lambda x, z: gspmm(message, S, x_src=x, x_dst=z, bias=0.25))
     found = S.gather(run(jnp.asarray(x_src), S.scatter(x_dst)))
     np.testing.assert_allclose(found, oracle(W, there, x_src, x_dst, "sum"), rtol=1e-5, atol=1e-6)
+    with jax.enable_x64(True):  # numbers take the dtype of arrays here, too
+        assert gspmm(lambda c, weight: c * weight, S, c=2).dtype == "float32"
     grad = jax.grad(lambda x: (run(x, S.scatter(x_dst)) ** 2).sum())(jnp.asarray(x_src))
     of_whole = lambda x: (gspmm(message, A, x_src=x, x_dst=x_dst, bias=0.25) ** 2).sum()  # noqa: E731
     whole = jax.grad(of_whole)(jnp.asarray(x_src))

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
+from event_ops.checks.arrays import as_array
+from event_ops.checks.inputs import is_number
 from event_ops.codegen.function import Traced
 from event_ops.messages.derivatives import cotangents, tangents
 from event_ops.messages.operands import operands_of
@@ -201,12 +203,13 @@ def _degrees(of: Pass, arrays: tuple[Any, ...], backend: str | None, dtype: Any)
 
 def _sharded(product: Callable[..., jax.Array], A: ShardedCSR, variables: dict[str, Any]) -> jax.Array:
     """Return blocks of the product, one for each shard of A; sources are whole on every device."""
-    arrays = {name: jnp.asarray(x) for name, x in variables.items()}
+    numbers = {name: x for name, x in variables.items() if is_number(x)}  # of which the arrays say the dtype
+    arrays = {name: as_array(x, name) for name, x in variables.items() if name not in numbers}
     specs = {name: P(A.axis) if x.ndim and not name.endswith("_src") else P() for name, x in arrays.items()}
 
     def part(A: ShardedCSR, blocks: dict[str, Any]) -> jax.Array:
         shard = {name: x[0] if specs[name] == P(A.axis) else x for name, x in blocks.items()}
-        return product(A.local(), **shard)[None]
+        return product(A.local(), **numbers, **shard)[None]
 
     run = jax.shard_map(part, mesh=A.mesh, in_specs=(P(A.axis), specs), out_specs=P(A.axis))
     return run(A, arrays)
