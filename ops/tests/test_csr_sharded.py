@@ -117,6 +117,12 @@ def test_what_cannot_be_cut_is_refused():
     for starts in ((0, 1), (1, 2), (0, 1, 2), (0,)):
         with pytest.raises(ValueError, match=r"expected 2 rows that rise from 0 to 2"):
             shard_csr(A, mesh, "i", starts=starts)
+    with pytest.raises(TypeError, match=r"an element of starts is 1.5; expected an integer"):
+        shard_csr(A, mesh, "i", starts=(0, 1.5))
+    wide = scipy.sparse.csr_array(np.array([[1, 2**32]]))
+    for cut in (lambda: shard_csr(A, mesh, "i").scatter([1, 2**32]), lambda: shard_csr(wide, mesh, "i")):
+        with pytest.raises(ValueError, match="which int32 cannot; enable 64-bit"):
+            cut()
     broken = CSR(A.data, A.indices, np.array([0, 3, 2]), shape=A.shape, validate=False)
     with pytest.raises(ValueError, match=r"indptr falls .*; correct it$"):
         shard_csr(broken, mesh, "i")

@@ -59,6 +59,8 @@ def test_conversion_from_csr_and_back():
         assert B.data.ndim == (2 if C.data.ndim else 0)
     assert ELL.from_csr(full().tocsr()).indices.tolist() == [[0, 2], [1, 2]]
     assert ELL.from_csr(CSR.from_dense(np.zeros((3, 2), "f"))).indices.shape == (3, 0)
+    with pytest.raises(TypeError, match=r"per_row is 2.5; expected an integer"):
+        ELL.from_csr(full().tocsr(), per_row=2.5)
 
 
 def test_unsigned_columns_that_leave_no_index_for_padding_are_widened():

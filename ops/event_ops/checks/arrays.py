@@ -52,12 +52,17 @@ def as_array(x: Any, name: str = "an argument") -> jax.Array:
         raise TypeError(f"{name} is {found}") from None
     # Lists of arrays, and objects that become one, are cut without a word, too.
     if array.dtype.kind in "iu" and is_known(*jax.tree.leaves(x)):
-        given = np.asarray(x)
-        if given.dtype.kind in "iu" and given.size and array.dtype != given.dtype:
-            low, high, limits = given.min(), given.max(), np.iinfo(array.dtype)
-            if low < limits.min or high > limits.max:
-                raise ValueError(f"{name} holds {low} to {high}, which {array.dtype} cannot; {ENABLE_X64}")
+        check_kept(name, np.asarray(x))
     return array
+
+
+def check_kept(name: str, x: np.ndarray) -> None:
+    """Raise ValueError if JAX would cut integers of NumPy to 32 bits that they need."""
+    dtype = jax.dtypes.canonicalize_dtype(x.dtype) if x.dtype.kind in "iu" else x.dtype
+    if x.dtype != dtype and x.size:
+        low, high, limits = x.min(), x.max(), np.iinfo(dtype)
+        if low < limits.min or high > limits.max:
+            raise ValueError(f"{name} holds {low} to {high}, which {dtype} cannot; {ENABLE_X64}")
 
 
 def counter(count: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import counter, is_known
 from event_ops.checks.csr import MEND, check_indptr
+from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
 
 
@@ -123,7 +124,7 @@ def balanced_starts(ends: Any, shards: int) -> tuple[int, ...]:
 
 def check_starts(starts: Sequence[int], rows: int, shards: int) -> tuple[int, ...]:
     """Return `starts` as Python integers; raise ValueError unless they cut the rows into `shards` blocks."""
-    cuts = tuple(int(start) for start in starts)
+    cuts = tuple(known_integer("an element of starts", start) for start in starts)
     if len(cuts) != shards + 1 or (cuts[0], cuts[-1]) != (0, rows) or list(cuts) != sorted(cuts):
         raise ValueError(
             f"starts is {cuts}; expected {shards + 1} rows that rise from 0 to {rows}: "

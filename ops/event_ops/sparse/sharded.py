@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import as_array, check_countable, check_shape
+from event_ops.checks.arrays import as_array, check_countable, check_kept, check_shape
 from event_ops.checks.packed_entries import are_narrow
 from event_ops.sparse.arithmetic import no_array
 from event_ops.sparse.compact import CompactCSR
@@ -249,7 +249,9 @@ def _by_shard(block: Callable[[int], Any], mesh: Mesh, axis: str) -> jax.Array:
     shards, sharding = mesh.shape[axis], NamedSharding(mesh, P(axis))
 
     def those(at: Any) -> Any:
-        return np.stack([block(k) for k in range(shards)[at[0]]])
+        blocks = np.stack([block(k) for k in range(shards)[at[0]]])
+        check_kept("an array", blocks)
+        return blocks
 
     # Blocks have one shape, so one of this process tells that of all, which may lie elsewhere.
     (own_shard, *_) = sharding.addressable_devices_indices_map((shards,)).values()
