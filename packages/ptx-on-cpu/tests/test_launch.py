@@ -147,6 +147,20 @@ def test_parameters_are_read_by_their_address():
         launched(module(SECOND, kernel(BY_ADDRESS.replace("OFFSET", "4096"), Y)), (1,), (1,), y)
 
 
+CARRIED = """
+    add.cc.u32 %r5, -1, 1;
+    bar.sync 0;
+    addc.u32 %r6, 0, 0;
+    st.global.u32 [%rd2], %r6;
+"""
+
+
+def test_a_thread_that_waits_keeps_its_carry():
+    y = np.zeros(32, np.int32)
+    launched(module(kernel(PLACE + CARRIED, Y)), (1,), (32,), y)
+    np.testing.assert_array_equal(y, 1)
+
+
 BEYOND = kernel(PLACE + "st.global.u32 [%rd2+512], %r1;", Y)
 
 

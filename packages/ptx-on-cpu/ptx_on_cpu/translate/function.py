@@ -17,6 +17,7 @@ from ptx_on_cpu.syntax.program import Function, Instruction, aligned, is_unknown
 from ptx_on_cpu.translate.operands import Layout, Operands, Options, cell
 
 _GUARD: Final = "pred"
+CARRY: Final = "the carry flag"
 _SLOT: Final = 8  # bytes of a frame for a register
 _COUNT: Final = 8  # bytes of a frame for a count of meetings
 
@@ -52,8 +53,12 @@ class Translation(Operands):
         self._counts: dict[tuple[Mark, ...], int] = {}
         for marks in self._marks.values():
             self._counts.setdefault(marks, len(self._counts))
-        if options.counted:
-            function.registers |= dict.fromkeys(map(_turns, self.flow.loops), "b32")
+        # Registers beside those of the text, which a thread that waits saves, too.
+        own = dict.fromkeys(map(_turns, self.flow.loops if options.counted else ()), "b32")
+        if any("cc" in each.modifiers for each in body):
+            own[CARRY] = "pred"
+        function.registers |= own
+        self._own = list(own)
 
     # -- The whole
 
@@ -82,7 +87,6 @@ class Translation(Operands):
                 "define internal void @kernel(ptr noalias %block, ptr noalias %thread, ptr noalias %frame) {",
                 *cells,
                 f"  %fuel = alloca i32\n  store i32 {SLICE}, ptr %fuel",
-                "  %cc = alloca i1\n  store i1 false, ptr %cc",
                 "  %state = load i32, ptr %thread",
                 f"  switch i32 %state, label %begin [{cases}]",
                 *self._begin(),
@@ -243,7 +247,7 @@ class Translation(Operands):
     def _leave(self, status: int, live: list[str], after: str, resume: Callable[[], None]) -> None:
         """Save live registers and return; called again, restore them, do `resume` and go to `after`."""
         number = len(self._resumes) + 1
-        saved = [*live, *map(_turns, self.flow.loops if self.options.counted else ())]
+        saved = [*live, *self._own]
         for name in saved:
             bits = width(self.function.registers[name])
             self.text.do(f"store i{bits} {self.load(name)}, ptr {self._slot(name)}")

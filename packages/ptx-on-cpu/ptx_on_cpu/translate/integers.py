@@ -8,7 +8,7 @@ from typing import Final
 from ptx_on_cpu.syntax.program import width
 from ptx_on_cpu.translate import floats
 from ptx_on_cpu.translate.formulas import Formula, computes
-from ptx_on_cpu.translate.function import Translation
+from ptx_on_cpu.translate.function import CARRY, Translation
 
 FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _WITH_CARRY: Final = ("addc", "subc", "madc")
@@ -74,12 +74,12 @@ def _added(t: Translation, how: str, bits: int, a: str, b: str) -> str:
     x, y = (t.text.resized(value, bits, wide) for value in (a, b))
     total = t.text.new(f"{how} i{wide} {x}, {y}")
     if with_carry:
-        carry = t.text.resized(t.text.new("load i1, ptr %cc"), 1, wide)
+        carry = t.text.resized(t.get(CARRY, "pred") if CARRY in t.function.registers else "false", 1, wide)
         total = t.text.new(f"{how} i{wide} {total}, {carry}")
     if "cc" in t.modifiers:
         # The bit above the result: a carry or, of a difference, a borrow.
         over = t.text.new(f"lshr i{wide} {total}, {bits}")
-        t.text.do(f"store i1 {t.text.resized(over, wide, 1)}, ptr %cc")
+        t.set(CARRY, t.text.resized(over, wide, 1), "pred")
     return t.text.resized(total, wide, bits)
 
 
