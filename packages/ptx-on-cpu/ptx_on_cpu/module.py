@@ -90,7 +90,7 @@ class Module:
             return bytes(size)  # nobody reads it: a kernel that calls by address is refused
         if name not in self._numbers:
             raise UnsupportedError(
-                f"a variable's initial value is {text}; expected numbers of {size} bytes, or addresses of others"
+                f"a variable begins with {text}; expected numbers of {size} bytes, or addresses of variables"
             )
         number = self._numbers[name]
         # A pointer in memory has its buffer's number, too.

@@ -84,9 +84,7 @@ VECTOR_INTO_ITS_ADDRESS = """
 def test_a_race_is_found_where_a_vector_is_loaded_into_the_register_of_its_address():
     y = np.zeros(2, np.uint64)
     with pytest.raises(LaunchError, match="race at byte 8 of argument 0"):
-        launched(
-            module(kernel(PLACE + VECTOR_INTO_ITS_ADDRESS, Y)), (1,), (2,), y, checks=Checks(races=True)
-        )
+        launched(module(kernel(PLACE + VECTOR_INTO_ITS_ADDRESS, Y)), (1,), (2,), y, checks=Checks(races=True))
 
 
 COPY = """

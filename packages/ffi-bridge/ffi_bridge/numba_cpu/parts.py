@@ -226,7 +226,7 @@ def as_parts() -> Generator[None]:
         try:
             yield
         finally:
-            # Functions of Python that are linked with them would look for the names of these in Numba's engine.
+            # A function for Python that was linked with one would look for its name in Numba's engine.
             for each in made:
                 if each.library.is_recursive:
                     each.forget()

@@ -12,8 +12,8 @@ from ptx_on_cpu.translate.function import CARRY, Translation
 
 FLOAT_KINDS: Final = ("f16", "bf16", "f16x2", "bf16x2", "f32", "f64")
 _WITH_CARRY: Final = ("addc", "subc", "madc")
-# What an instruction may say beside its type. Later versions of PTX say more: that an operand has a type of its
-# own (`add.f32.f16`), or what is out of bounds (`fma.rn.oob.f16`).
+# What an instruction may say beside its type. Later versions of PTX say more, such as that an operand has a
+# type of its own (`add.f32.f16`).
 _SAID_OF_INTEGERS: Final = frozenset(("lo", "hi", "wide", "cc", "sat", "relu"))
 _SAID_OF_FLOATS: Final = frozenset(
     ("rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat", "relu", "NaN", "xorsign", "abs")
