@@ -159,6 +159,49 @@ def test_a_thread_that_waits_keeps_its_carry():
     np.testing.assert_array_equal(y, 1)
 
 
+KEEP = """
+.func (.param .b32 result) exchanged(.param .b32 x0)
+{
+    .reg .b32 %r<3>;
+    .shared .align 4 .u32 kept;
+    ld.shared.u32 %r2, [kept];
+    ld.param.u32 %r1, [x0];
+    st.shared.u32 [kept], %r1;
+    add.u32 %r2, %r2, 0x0;
+    st.param.b32 [result], %r2;
+    ret;
+}
+.func (.param .b32 result) through(.param .b32 x0)
+{
+    .reg .b32 %r<3>;
+    .shared .align 4 .u32 kept;
+    ld.param.u32 %r1, [x0];
+    st.shared.u32 [kept], 1000;
+    { .param .b32 a; .param .b32 b;
+    st.param.b32 [b], %r1;
+    call.uni (a), exchanged, (b);
+    ld.param.b32 %r2, [a]; }
+    st.param.b32 [result], %r2;
+    ret;
+}
+"""
+CALL = """
+    {{ .param .b32 a; .param .b32 b;
+    st.param.b32 [b], {given};
+    call.uni (a), {function}, (b);
+    ld.param.b32 %r1, [a]; }}
+    st.global.u32 [%rd1+{at}], %r1;
+"""
+
+
+def test_calls_of_a_function_have_its_shared_memory_in_common():
+    functions = ["exchanged", "through", "exchanged"]
+    calls = [CALL.format(given=i + 5, function=name, at=4 * i) for i, name in enumerate(functions)]
+    y = np.zeros(3, np.int32)
+    launched(module(KEEP, kernel("ld.param.u64 %rd1, [y];" + "".join(calls), Y)), (1,), (1,), y)
+    np.testing.assert_array_equal(y[1:], [5, 6])
+
+
 BEYOND = kernel(PLACE + "st.global.u32 [%rd2+512], %r1;", Y)
 
 

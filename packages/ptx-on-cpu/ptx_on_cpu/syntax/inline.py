@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from ptx_on_cpu.errors import UnsupportedError
-from ptx_on_cpu.syntax.program import Function, Instruction, Variable, readable
+from ptx_on_cpu.syntax.program import Function, Instruction, readable
 
-_NAME: Final = re.compile(r"[%$]?[A-Za-z_$%][\w$.]*")
+# With the prefixes of calls within calls; not the end of a number such as 0x1F.
+_NAME: Final = re.compile(r"(?<![\w$%.])[A-Za-z_$%][\w$%.]*")
 
 
 def inlined(function: Function, functions: Mapping[str, Function], builtin: Collection[str]) -> Function:
@@ -46,7 +47,8 @@ def _inlined(
         if callee not in functions:
             raise UnsupportedError(_unknown(callee, function))
         body = _inlined(functions[callee], functions, builtin, (*callers, callee))
-        _insert(whole, body, instruction, f"{callee}.{at}.")
+        mine = [v.name for v in functions[callee].variables if v.space == "shared"]
+        _insert(whole, body, instruction, f"{callee}.{at}.", {name: f"{callee}.{name}" for name in mine})
     places[len(function.body)] = len(whole.body)
     whole.labels |= {label: places[at] for label, at in function.labels.items()}
     return whole
@@ -63,25 +65,31 @@ def _unknown(callee: str, function: Function) -> str:
     return f"'{caller}' calls '{callee}', which is in no module; link it, or give its PTX, too"
 
 
-def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> None:
-    """Append a function's body, with fresh names, between copies of its arguments and results."""
+def _insert(
+    whole: Function, body: Function, call: Instruction, prefix: str, lasting: Mapping[str, str]
+) -> None:
+    """Append a function's body, with fresh names, between copies of its arguments and results.
+
+    `lasting`: names of its variables in shared memory, which all calls have in common.
+    """
     lists = [[x.strip() for x in o.strip("()").split(",") if x.strip()] for o in call.operands if o[0] == "("]
     actual = [name for each in lists for name in each]
     formal = [*body.results, *body.params]
     if len(actual) != len(formal):
         raise UnsupportedError(f"a call of '{body.name}' has {len(actual)} operands, expected {len(formal)}")
-    names_within = {*body.registers, *body.labels, *body.targets, *(v.name for v in body.variables)}
+    is_mine = {v.name: v.space != "shared" for v in body.variables}
+    names_within = {*body.registers, *body.labels, *body.targets, *(x for x in is_mine if is_mine[x])}
     # The caller's variables stand for the parameters: nothing is copied.
-    names = {name: prefix + name for name in names_within} | dict(
-        zip((v.name for v in formal), actual, strict=True)
-    )
+    parameters = zip((v.name for v in formal), actual, strict=True)
+    names = {name: prefix + name for name in names_within} | dict(lasting) | dict(parameters)
 
     def renamed(text: str) -> str:
         return _NAME.sub(lambda match: names.get(match[0], match[0]), text)
 
     end = f"{prefix}end"
     whole.registers |= {prefix + name: kind for name, kind in body.registers.items()}
-    whole.variables += [_renamed(variable, prefix) for variable in body.variables]
+    variables = [replace(v, name=names.get(v.name, v.name)) for v in body.variables]
+    whole.variables += [v for v in variables if v not in whole.variables]
     start = len(whole.body)
     skip = f"{prefix}skip"
     if call.guard:
@@ -99,7 +107,3 @@ def _insert(whole: Function, body: Function, call: Instruction, prefix: str) -> 
     whole.labels |= {prefix + label: start + at for label, at in body.labels.items()}
     whole.targets |= {prefix + name: [prefix + x for x in labels] for name, labels in body.targets.items()}
     whole.labels |= {end: len(whole.body), skip: len(whole.body)}
-
-
-def _renamed(variable: Variable, prefix: str) -> Variable:
-    return replace(variable, name=prefix + variable.name)
