@@ -1,4 +1,4 @@
-"""What has no exact gradient as a neuron of `eventprop.neuron`: refused by name, or NaN."""
+"""Models without an exact gradient in `eventprop.neuron`: refused by name, or NaN."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from event_ops import eventprop, neuron_step
 
 
 def pairs(**changes):
-    """Return arguments of a call that is refused, but for what is changed."""
+    """Return the arguments of a call, some of them changed."""
     given = {"times": jnp.ones(2), "ids": jnp.zeros(2, jnp.int32), "weights": jnp.ones((INPUTS, NEURONS))}
     variables = {**TIMES, "E_L": 0.0, "V_th": 1.0, "V_reset": 0.0, "t_ref": 1.0}
     options = {"model": LIF, "states": {"V": 0.0, "I": 0.0}, "variables": variables, "delay": 1.0}

@@ -148,7 +148,7 @@ def constants(input_rows: int, dtype: Any, **neuron: Any) -> jax.Array:
 
 
 def of_run(dt: float, input_rows: int, dtype: Any, *others: float) -> Any:
-    """Return dt, the number of input rows and other constants as an array; raise where it has no such."""
+    """Return dt, the number of input rows and other constants as an array; raise unless it holds them."""
     with np.errstate(over="ignore"):
         values: Any = np.array([dt, input_rows, *others], dtype)
     if int(values[1]) != input_rows:

@@ -250,7 +250,7 @@ def _crossed(
 
 
 def called(function: Callable[..., Any], states: Sequence[Any], variables: dict[str, Any]) -> Any:
-    """Return what a function of a model returns, of all states and of the variables that it takes."""
+    """Call a function of a model with all states and the variables that it takes."""
     return function(*states, **{name: x for name, x in variables.items() if name in named(function)})
 
 
@@ -267,7 +267,7 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
 
 
 def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return name -> parameter of what a function takes by name."""
+    """Return name -> parameter of the arguments that a function takes by name."""
     return {x.name: x for x in _parameters(function) if x.kind is inspect.Parameter.KEYWORD_ONLY}
 
 

@@ -1,4 +1,4 @@
-"""`neuron`: from spikes at exact times to those of neurons of a model of one's own, with derivatives."""
+"""`neuron`: exact times of the spikes of neurons of any smooth model, with derivatives."""
 
 from collections.abc import Mapping
 from typing import Any

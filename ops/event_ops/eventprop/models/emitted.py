@@ -32,7 +32,7 @@ class Emitted(NamedTuple):
 
 
 def emitted(functions: Functions) -> Emitted:
-    """Return the functions; without a refractory time those of held states are those of all."""
+    """Return the functions; a model without a refractory time holds no state."""
     parameters = len(functions.level.dtypes) - functions.states
     held = functions.flow if functions.held is None else functions.held
     plain = functions.flow, held, functions.level, functions.rise, functions.reset

@@ -98,7 +98,7 @@ def _rise(flow: Traced, level: Traced, *states: Any, **variables: Any) -> Any:
 
 @lru_cache(_KEPT)
 def pulled_back(function: Traced) -> Traced:
-    """Return the adjoint: cotangents of all inputs, from those of the results and, by name, the inputs."""
+    """Return the adjoint: cotangents of all inputs, of cotangents of the results and, by name, the inputs."""
     names = [f"x{k}" for k in range(len(function.dtypes))]
     given = [np.dtype(x) for x in function.dtypes]
     dtypes = [given[0]] * function.count + given

@@ -36,7 +36,7 @@ class Synapses(NamedTuple):
         return cls(weights, delays, indices, rows)
 
     def arrivals(self, times: Any, rows: Any, neurons: int) -> tuple[Any, Any]:
-        """Return when what arrives at each neuron, (many, neurons); inf and 0 where nothing does."""
+        """Return times and weights of arrivals at each neuron, (many, neurons); inf and 0 if none."""
         is_spike = (rows >= 0) & jnp.isfinite(times)
         if self.columns is None:  # neurons without synapses between them have no rows
             is_spike &= rows < self.weights.shape[0]
@@ -82,7 +82,7 @@ def _first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) 
 
 
 def _moved(functions: Functions, x: Any, parameters: Any, length: Any, is_held: Any) -> Any:
-    """Return the states after a time, with or without those that are held."""
+    """Return the states after a time, in which held ones stay."""
     after = jnp.stack(functions.flow.of_each(*x, *parameters, length))
     if functions.held is None:
         return after

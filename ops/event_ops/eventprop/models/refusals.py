@@ -1,4 +1,4 @@
-"""What is no neuron whose spikes have exact gradients: refused by name."""
+"""Refuse by name a model whose spikes have no exact gradient."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -61,7 +61,7 @@ def checked_model(model: Any, target: str) -> Model:
 
 
 def check_names(what: str, given: Any, expected: Mapping[str, bool]) -> None:
-    """Raise unless names are those expected, of which some have a default."""
+    """Raise unless names are expected, and none without a default is missing."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{what} is a {type(given).__name__}; expected a dict: name -> number, or array")
     unknown = [x for x in given if x not in expected]
@@ -84,7 +84,7 @@ def check_flag(model: Model, states: Sequence[Any], variables: Mapping[str, Any]
 
 
 def check_smooth(model: Model, functions: Functions) -> None:
-    """Raise unless a neuron moves smoothly between events, and spikes there, not with what arrives."""
+    """Raise unless a neuron moves smoothly between events, and spikes there, not at arrivals."""
     for function, name in ((functions.flow, model.integrate), (functions.level, model.threshold)):
         # The last input of the flow is the time.
         moving = {f"x{k}" for k in range(functions.states)}
@@ -133,7 +133,7 @@ def _check_jumps(function: Traced, moving: set[str], name: str) -> None:
 
 
 def _follow(operations: Sequence[Operation | Loop], moving: set[str]) -> str:
-    """Add to `moving` the names of what depends on it; return the first operation of it that jumps, or ""."""
+    """Add to `moving` the names that depend on it; return the first operation on them that jumps, or ""."""
     jump = ""
     for operation in operations:
         if isinstance(operation, Operation):

@@ -1,4 +1,4 @@
-"""Products of an ELLPACK matrix: those of a CSR matrix with rows of equal length."""
+"""Products of an ELLPACK matrix, by the oracle of a CSR matrix with rows of equal length."""
 
 import numpy as np
 

@@ -33,7 +33,7 @@ from ffi_bridge.numba_cpu.internals import (
 
 
 class Propagating(CPUCallConv):
-    """Leaves a function with what the function of an element raised, whose exception Numba drops.
+    """Ends the caller of a universal function where the function of an element raised, which Numba ignores.
 
     That element is one of a universal function; Numba marks what it calls for it as to be inlined.
     """
