@@ -62,6 +62,7 @@ def compiled_apart(kernel: Any) -> Generator[None]:
         for callee in callees:
             stack.enter_context(internals.without_files(callee))
             _forget(callee)
+        stack.enter_context(internals.overloads_apart())
         yield
     for callee in callees:
         _forget(callee)

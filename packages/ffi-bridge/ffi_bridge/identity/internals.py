@@ -150,6 +150,24 @@ def forget_results(callee: Any) -> None:
         callee._impl_cache.clear()
 
 
+@contextmanager
+def overloads_apart() -> Generator[None]:
+    """Have the overloads of all templates, those of NumPy's functions among them, compiled anew in the block.
+
+    Callers within it find nothing that was compiled before, and later ones nothing that was compiled in it.
+    """
+    caches = {id(x._impl_cache): x._impl_cache for x in declared_templates() if hasattr(x, "_impl_cache")}
+    before = [(cache, dict(cache)) for cache in caches.values()]
+    for cache, _ in before:
+        cache.clear()
+    try:
+        yield
+    finally:
+        for cache, results in before:
+            cache.clear()
+            cache.update(results)
+
+
 def has_declared_signatures(dispatcher: Any) -> bool:
     """Return whether a dispatcher compiles only the signatures that its decorator names."""
     return not getattr(dispatcher, "_can_compile", True)
