@@ -73,7 +73,7 @@ def _before_zero(dtype: Any) -> jax.Array:
     return -jnp.asarray(jnp.finfo(dtype).tiny, dtype)
 
 
-def _bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
+def bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     """Return where f, which is <= 0 at `low` and > 0 at `high`, changes its sign."""
 
     def halve(_: int, bracket: Any) -> Any:
@@ -89,10 +89,10 @@ def _first_crossing(neuron: Neuron, V_th: Any, V: Any, I: Any, length: Any) -> A
     """Return when each neuron passes V_th within `length`, or inf."""
     whole, nothing = jnp.full_like(V, length), jnp.zeros_like(V)
     peaks = (neuron.slope(V, I) > 0) & (neuron.slope(*neuron.moved(V, I, length)) < 0)
-    top = _bisected(lambda x: -neuron.slope(*neuron.moved(V, I, x)), nothing, whole)
+    top = bisected(lambda x: -neuron.slope(*neuron.moved(V, I, x)), nothing, whole)
     end = jnp.where(peaks, top, whole)
     crosses = neuron.moved(V, I, end)[0] > V_th
-    x = _bisected(lambda x: neuron.moved(V, I, x)[0] - V_th, nothing, end)
+    x = bisected(lambda x: neuron.moved(V, I, x)[0] - V_th, nothing, end)
     return jnp.where(crosses, x, jnp.inf)
 
 

@@ -6,14 +6,13 @@ and the derivatives in times of spikes follow from those in later ones. For smal
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from event_ops.eventprop.models.functions import Functions
-
-_HALVINGS: Final = 80  # of a bracket, which is then as small as doubles are
+from event_ops.eventprop.reference import bisected
 
 
 class Synapses(NamedTuple):
@@ -56,18 +55,6 @@ class Synapses(NamedTuple):
         return jnp.where(acts, arrival, jnp.inf), jnp.where(acts, weights, 0)
 
 
-def _bisected(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    """Return where f, which is <= 0 at `low` and > 0 at `high`, changes its sign."""
-
-    def halve(_: int, bracket: Any) -> Any:
-        low, high = bracket
-        middle = (low + high) / 2
-        above = f(middle) > 0
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
-    return jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))[1]
-
-
 def _first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) -> Any:
     """Return when each neuron passes its threshold within `length`, or inf."""
 
@@ -76,9 +63,9 @@ def _first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) 
 
     nothing = jnp.zeros_like(length)
     peaks = (rise(nothing)[1] > 0) & (rise(length)[1] < 0)
-    end = jnp.where(peaks, _bisected(lambda h: -rise(h)[1], nothing, length), length)
+    end = jnp.where(peaks, bisected(lambda h: -rise(h)[1], nothing, length), length)
     crossed = rise(end)[0] > 0
-    return jnp.where(crossed, _bisected(lambda h: rise(h)[0], nothing, end), jnp.inf)
+    return jnp.where(crossed, bisected(lambda h: rise(h)[0], nothing, end), jnp.inf)
 
 
 def _moved(functions: Functions, x: Any, parameters: Any, length: Any, is_held: Any) -> Any:
@@ -90,7 +77,7 @@ def _moved(functions: Functions, x: Any, parameters: Any, length: Any, is_held: 
 
 
 class Run(NamedTuple):
-    """Hold a run under way, each neuron at a time of its own within a step.
+    """Hold a run under way, in which neurons are at different times within a step.
 
     `taken`: up to when arrivals have acted; `held_until`: the end of the refractory time.
     """
