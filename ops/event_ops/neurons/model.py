@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -274,3 +274,14 @@ def named(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 @functools.lru_cache(_KEPT)
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(function).parameters.values())
+
+
+def misnamed(given: Collection[str], expected: Mapping[str, bool]) -> str:
+    """Return which names are needed and not given, and which are given and unknown; "" where none is.
+
+    expected: name -> whether it is needed.
+    """
+    unknown = [name for name in given if name not in expected]
+    missing = [name for name, needed in expected.items() if needed and name not in given]
+    found = (("no", missing), ("the unknown", unknown))
+    return " and ".join(f"{role} {', '.join(names)}" for role, names in found if names)

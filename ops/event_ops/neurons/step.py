@@ -24,7 +24,7 @@ from event_ops.codegen.function import ALL, Traced, name_of
 from event_ops.codegen.operators import as_variable, define_kernel
 from event_ops.kernels.reference.noise import tables_of
 from event_ops.kernels.reference.spiking import Surrogate, check_surrogate, spikes_out
-from event_ops.neurons.model import DRAWN, REFRACTORY, SUBJECT, Model, advance
+from event_ops.neurons.model import DRAWN, REFRACTORY, SUBJECT, Model, advance, misnamed
 
 _INTEGERS = ("int32", "int64", "uint32", "uint64")
 EACH = "each"  # the place of an input that has a value for each neuron
@@ -115,12 +115,9 @@ class NeuronStep:
 
     def _check_variables(self, variables: dict[str, Any]) -> None:
         expected = self.model.variables
-        unknown = [name for name in variables if name not in expected]
-        missing = [name for name, needed in expected.items() if needed and name not in variables]
-        if unknown or missing:
+        if wrong := misnamed(variables, expected):
             raise TypeError(
-                f"{self!r} is given {_listed('no', missing)}{' and ' * bool(unknown and missing)}"
-                f"{_listed('the unknown', unknown)}; expected by name: {', '.join(expected) or 'nothing'}"
+                f"{self!r} is given {wrong}; expected by name: {', '.join(expected) or 'nothing'}"
             )
         if self.model.held is not None:
             check_positive("dt", variables["dt"])
@@ -132,10 +129,6 @@ class NeuronStep:
             return ()
         seed, step, first = (variables.pop(name, 0) for name in DRAWN)
         return (*words_of_step(seed, step, first, size), tables_of(*dict(self.model.noise).values()))
-
-
-def _listed(role: str, names: Sequence[str]) -> str:
-    return f"{role} {', '.join(names)}" if names else ""
 
 
 def neuron_step(

@@ -11,7 +11,7 @@ import numpy as np
 from event_ops.codegen.function import Traced, name_of
 from event_ops.codegen.operations import Loop, Operation
 from event_ops.eventprop.models.functions import Functions
-from event_ops.neurons.model import Model, called, named
+from event_ops.neurons.model import Model, called, misnamed, named
 from event_ops.neurons.step import NeuronStep
 
 _KEPT: Final = 1024  # models
@@ -60,17 +60,12 @@ def checked_model(model: Any, target: str) -> Model:
     return found
 
 
-def check_names(what: str, given: Any, expected: Mapping[str, bool]) -> None:
+def check_names(kind: str, given: Any, expected: Mapping[str, bool]) -> None:
     """Raise unless names are expected, and none without a default is missing."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{what} is a {type(given).__name__}; expected a dict: name -> number, or array")
-    unknown = [x for x in given if x not in expected]
-    missing = [x for x, needed in expected.items() if needed and x not in given]
-    if unknown or missing:
-        raise TypeError(
-            f"{what} has {'no ' * bool(missing)}{', '.join(missing)}{' and ' * bool(missing and unknown)}"
-            f"{'the unknown ' * bool(unknown)}{', '.join(unknown)}; expected {', '.join(expected) or 'none'}"
-        )
+        raise TypeError(f"{kind} is a {type(given).__name__}; expected a dict: name -> number, or array")
+    if wrong := misnamed(given, expected):
+        raise TypeError(f"{kind} has {wrong}; expected {', '.join(expected) or 'none'}")
 
 
 def check_flag(model: Model, states: Sequence[Any], variables: Mapping[str, Any]) -> None:
