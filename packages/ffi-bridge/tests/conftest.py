@@ -40,6 +40,12 @@ def full(name: str) -> XLACustomKernel:
 
 
 @pytest.fixture
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile every kernel of the test, and keep none on disk."""
+    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", "off")
+
+
+@pytest.fixture
 def operator(name: str) -> XLACustomKernel:
     """x -> factor * x, in as many outputs as asked for."""
     operator = XLACustomKernel(name)

@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from ffi_bridge import numba_kernel
 
-pytestmark = pytest.mark.promise(6)
+pytestmark = [pytest.mark.promise(6), pytest.mark.usefixtures("nothing_kept")]
 
 GAIN = 1.0
 
@@ -90,11 +90,6 @@ def of_recursion(x, y):
 def of_two_that_call_each_other(x, y):
     y[:] = 0
     left(y, 3)
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
-    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", "off")
 
 
 def result(kernel):

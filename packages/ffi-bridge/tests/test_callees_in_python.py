@@ -10,12 +10,7 @@ import pytest
 
 from ffi_bridge import numba_kernel
 
-pytestmark = pytest.mark.promise(6)
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
-    monkeypatch.setenv("FFI_BRIDGE_CACHE_DIR", "off")
+pytestmark = [pytest.mark.promise(6), pytest.mark.usefixtures("nothing_kept")]
 
 
 def result(kernel):
