@@ -1,4 +1,4 @@
-"""The kernels by hand of `bench plasticity` compute what the operators beside them do."""
+"""Kernels by hand of `bench plasticity` have the results of the operators beside them."""
 
 import numpy as np
 import pytest

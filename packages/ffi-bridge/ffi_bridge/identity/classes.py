@@ -1,4 +1,4 @@
-"""Tell classes apart by what compiled code can read of them: members, fields, or the file of a definition."""
+"""Tell classes apart by parts that compiled code can read: members, fields, or the file of a definition."""
 
 import enum
 import functools
@@ -13,7 +13,7 @@ LIBRARIES: Final = {"builtins", "math", "cmath", "operator", "_operator", "numpy
 
 
 def is_numba_type(value: object) -> bool:
-    """Return whether `value` is a type of Numba's, such as that of an array."""
+    """Return whether `value` is a type of Numba's, as arrays have."""
     return any(c.__name__ == "Type" and c.__module__.startswith("numba.") for c in type(value).__mro__)
 
 

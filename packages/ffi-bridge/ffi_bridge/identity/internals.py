@@ -152,7 +152,7 @@ def forget_results(callee: Any) -> None:
 
 @contextmanager
 def overloads_apart() -> Generator[None]:
-    """Have the overloads of all templates, those of NumPy's functions among them, compiled anew in the block.
+    """Have the overloads of all templates compiled anew in the block, also of NumPy's functions.
 
     Callers within it find nothing that was compiled before, and later ones nothing that was compiled in it.
     """

@@ -16,7 +16,7 @@ _PLAIN: Final = re.compile(r"[sub](?:2|4|8|16|32|64)|b128|f(?:16|32|64)|e4m3|e5m
 
 
 def is_unknown_type(modifier: str) -> bool:
-    """Return whether a modifier is a type that later versions of PTX have, such as `f32x2`."""
+    """Return whether a modifier is a type of later versions of PTX, for example `f32x2`."""
     return bool(_TYPE.fullmatch(modifier)) and modifier not in _WIDTHS and not _PLAIN.fullmatch(modifier)
 
 
