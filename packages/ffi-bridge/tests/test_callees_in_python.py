@@ -10,7 +10,7 @@ import pytest
 
 from ffi_bridge import numba_kernel
 
-pytestmark = [pytest.mark.promise(6), pytest.mark.usefixtures("nothing_kept")]
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 def result(kernel):
