@@ -89,7 +89,7 @@ def test_derivatives(operator, case, differentiable):
     with types_of(DTYPE, index_dtype):
         trial = Trial(operator, "numba_cpu", case, DTYPE, index_dtype)
         if operator.name in EXP_BY_BITS:
-            with pytest.raises(MissingRuleError, match="Enzyme cannot differentiate it"):
+            with pytest.raises(MissingRuleError, match="it uses the bits of floating-point numbers"):
                 kernel_derivatives(trial)
             return
         passes_over = operator.name in PASSES_OVER_ZEROS
