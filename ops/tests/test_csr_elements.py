@@ -227,8 +227,10 @@ WRONG = {
     "traced ids": (jax.jit(lambda A: A[A.indices]), ValueError, r"A.rows\(ids, nse=...\)"),
     "traced structure": (jax.jit(lambda A: A[1:]), ValueError, r"A.rows\(ids, nse=...\)"),
     "mask as ids": (lambda A: A.rows(np.array([True, False])), TypeError, r"A\[mask\]"),
-    "equality": (lambda A: A == A, TypeError, r"A.allclose\(B\).*A.same_structure\(B\)"),
-    "inequality": (lambda A: A != 0, TypeError, r"A.allclose\(B\)"),
+    "equality": (lambda A: A == A, TypeError, r"this CSR is the same object; use A.tocsr\(\).allclose"),
+    "equality of a format": (lambda A: A.compact() != A, TypeError, "this CompactCSR is the same object"),
+    "equality of events": (lambda A: Events(A.data) == 1, TypeError, "this Events is the same object"),
+    "inequality": (lambda A: A != 0, TypeError, "this CSR is the same object"),
     "random, undecided": (
         lambda A: CSR.random((2, 2), key=jax.random.key(0)),
         TypeError,

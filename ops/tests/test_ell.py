@@ -104,6 +104,8 @@ def test_what_is_refused_says_what_to_do(name):
 def test_formats_do_not_add():
     with pytest.raises(TypeError, match="Adding anything but a matrix ELL of the same structure"):
         full() + full().tocsr()
+    with pytest.raises(TypeError, match="this ELL is the same object"):
+        assert full() == full()
     assert not full().same_structure(full().tocsr()) and full().same_structure(2 * full())
 
 

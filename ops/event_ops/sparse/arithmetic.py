@@ -45,6 +45,18 @@ def no_array(instead: str) -> Callable[..., Never]:
     return refuse
 
 
+def no_equality(instead: str) -> Callable[..., Never]:
+    """Return a method `__eq__` that raises TypeError: that of elements or of objects has to be said."""
+
+    def refuse(x: Any, other: Any) -> Never:
+        raise TypeError(
+            f"== would give an array of bools, or say whether this {type(x).__name__} is the same object; "
+            f"use {instead}, or A is B"
+        )
+
+    return refuse
+
+
 def is_sparse(x: Any) -> bool:
     """Return whether x is a sparse matrix of any library: only these have a method `todense`."""
     return hasattr(x, "todense")

@@ -260,8 +260,6 @@ class CSR(Matrix):
     )
 
     __getitem__ = selection.at_key
-    __eq__ = union.no_equality
-    __hash__ = object.__hash__
 
     def __matmul__(self, other: Any) -> Any:
         return spgemm.matmul(self, other) if isinstance(other, CSR) else super().__matmul__(other)

@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import FLOATS, as_array
 from event_ops.checks.csr import check_encoded
 from event_ops.kernels.reference.spiking import as_ones
-from event_ops.sparse.arithmetic import no_array
+from event_ops.sparse.arithmetic import no_array, no_equality
 from event_ops.sparse.pytree import register
 
 
@@ -73,6 +73,8 @@ class Events:
     # NumPy's arrays leave both products to the two methods.
     __array_ufunc__ = None
     __array__ = no_array("its array is events.values")
+    __eq__ = no_equality("jnp.array_equal(A.values, B.values)")
+    __hash__ = object.__hash__
 
     def __matmul__(self, other: Any) -> Any:
         """Refuse a dense matrix; sparse matrices multiply with events by methods of their own."""

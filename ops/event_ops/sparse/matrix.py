@@ -67,6 +67,11 @@ class Readable:
     # SciPy's name for it; the array is a JAX array.
     toarray = todense
 
+    __eq__ = arithmetic.no_equality(
+        "A.tocsr().allclose(B.tocsr()) for their elements, jnp.array_equal(A.indptr, B.indptr) for arrays"
+    )
+    __hash__ = object.__hash__
+
     def matvec(self, x: Any) -> jax.Array:
         """Return A @ x, for functions of SciPy or JAX that take a matrix as its products."""
         return self @ x

@@ -16,7 +16,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_countable, check_kept, check_shape
 from event_ops.checks.packed_entries import are_narrow
-from event_ops.sparse.arithmetic import no_array
+from event_ops.sparse.arithmetic import no_array, no_equality
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.compact_convert import narrowed
 from event_ops.sparse.csr import CSR
@@ -39,6 +39,8 @@ class Sharded:
 
     __array_ufunc__: ClassVar[None] = None
     __array__ = no_array("A @ x is in blocks, and A.gather(A @ x) one array")
+    __eq__ = no_equality("jnp.array_equal of their arrays")
+    __hash__ = object.__hash__
 
     def local(self) -> Any:
         """Return the rows of this shard, padded to `block_shape`; inside `jax.shard_map` only."""

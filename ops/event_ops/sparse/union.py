@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -166,11 +166,3 @@ def _places(A: Any, B: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     order, first = grouped(row, column, jnp)
     places = jnp.zeros_like(order).at[order].set(jnp.cumsum(first) - 1)
     return places[: A.nse], places[A.nse :], counts
-
-
-def no_equality(A: Any, B: Any) -> Never:
-    """Raise TypeError: which `==` is meant, one of matrices, of structures or of objects, has to be said."""
-    raise TypeError(
-        "A == B of CSR matrices would be a dense matrix of bools, or say whether both are one object; use "
-        "A.allclose(B) for their elements, A.same_structure(B), jnp.array_equal(A.data, B.data) or A is B"
-    )
