@@ -194,6 +194,7 @@ UNKNOWN = {
     "a size": (lambda: CSR((2, 3)), TypeError, r"a tuple of 2; expected \(data, indices, indptr\) or"),
     "no coordinates": (lambda: CSR.from_coo([0], [1], shape=(2, 3)), TypeError, r"or \(data, \(row, col\)\)"),
     "weights alone": (lambda: CSR(A.data), ValueError, "expected 2: rows and columns"),
+    "bools": (lambda: CSR(DENSE > 0), TypeError, r"data has dtype bool; expected .*astype\('float32'\)"),
     "another format": (
         lambda: CSR(sparse.COO.fromdense(DENSE)),
         TypeError,

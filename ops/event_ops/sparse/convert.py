@@ -158,7 +158,8 @@ def _nonzeros(matrix: jax.Array, nse: int) -> tuple[jax.Array, jax.Array, jax.Ar
     row, col = jnp.nonzero(matrix, size=nse, fill_value=padding)
     found = jnp.count_nonzero(matrix)
     real = jnp.arange(nse) < found
-    data = jnp.where(real, matrix[row, col], 0) if matrix.size else jnp.zeros(nse, matrix.dtype)
+    zero = jnp.zeros((), matrix.dtype)  # beside a number of Python, bools would become integers
+    data = jnp.where(real, matrix[row, col] if matrix.size else zero, zero)
     return row, col, data, found
 
 
