@@ -134,7 +134,7 @@ def test_a_loop_over_time_steps_does_not_copy_the_sums():
 
 def test_no_parts_and_traced_matrices_are_refused():
     _, B = matrices()
-    with pytest.raises(ValueError, match="parts is 0; expected 1 or more"):
+    with pytest.raises(ValueError, match="parts is 0; expected an integer >= 1"):
         B.in_parts(0)
     with pytest.raises(ValueError, match="the matrix is being traced"):
         jax.jit(lambda B: B.in_parts(2))(B)

@@ -117,6 +117,9 @@ def test_eye(k):
     assert CSR.eye(3, dtype=int).dtype == "int32"
     with pytest.raises(ValueError, match="sizes >= 0"):
         CSR.eye(-1)
+    for call in (A.diagonal, lambda k: CSR.eye(3, k=k)):
+        with pytest.raises(TypeError, match=r"k is 0\.5; expected an integer"):
+            call(0.5)
 
 
 @pytest.mark.parametrize("x", [2, np.float32(-1), np.arange(5, dtype="f")])

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from event_ops import (
+    CSR,
+    ELL,
     Events,
     csr_event_deliver,
     csr_gap_current,
@@ -70,6 +72,30 @@ def test_bytes_of_another_machine_are_read_in_their_order():
 def test_what_is_no_array_of_numbers_is_said(x, message):
     with pytest.raises(TypeError, match=message):
         csr_matvec(np.ones(2, "f"), np.arange(2), np.arange(3), x, shape=(2, 2))
+
+
+EYE = CSR.eye(2)
+COUNTS = {
+    "nse": [
+        lambda n: CSR.from_dense(np.eye(2), nse=n),
+        lambda n: EYE.rows([0], nse=n),
+        lambda n: EYE.matmul(EYE, nse=n),
+    ],
+    "per_row": [lambda n: ELL.from_csr(EYE, per_row=n)],
+    "parts": [EYE.compact().in_parts],
+    "maxiter": [lambda n: EYE.solve(np.ones(2, "f"), maxiter=n)],
+    "axis": [EYE.sum, lambda n: EYE.normalize(1.0, axis=n)],
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_counts_or_numbers_is_an_integer(name):
+    for call in COUNTS[name]:
+        for count in (2.5, True, "2"):
+            with pytest.raises(TypeError, match=f"{name} is {count!r}; expected an integer that is known"):
+                call(count)
+        with pytest.raises(ValueError, match=f"{name} is -3; expected "):
+            call(-3)
 
 
 def test_traced_time_constant_is_not_inspected():

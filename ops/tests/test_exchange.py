@@ -76,7 +76,7 @@ def test_wrong_arguments_are_named():
         exchange_spikes(ids.astype(jnp.float32), counts, "i", **rooms)
     with pytest.raises(ValueError, match="num_spikes has shape"):
         exchange_spikes(ids, counts[:1], "i", **rooms)
-    with pytest.raises(ValueError, match="message is 0; expected 1 or more"):
+    with pytest.raises(ValueError, match="message is 0; expected an integer >= 1"):
         exchange_spikes(ids, counts, "i", **rooms | {"message": 0})
     with pytest.raises(ValueError, match="own, its length is 0"):
         exchange_spikes(ids[:, :0], counts, "i", **rooms)

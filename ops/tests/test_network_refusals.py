@@ -53,7 +53,7 @@ def one_state(model, first=0.0, **record):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Population(0, lif_step), ValueError, "size is 0; expected at least one neuron"),
+        (lambda: Population(0, lif_step), ValueError, "size is 0; expected an integer >= 1"),
         (
             lambda: Projection([[1.0]], "jump", delay=1),
             TypeError,

@@ -219,7 +219,7 @@ _INVALID_SEGMENTS = (
     _segment("scalar", ValueError, r"data has shape \(\)", data=np.float32(1)),
     _segment("short", ValueError, r"data has shape \(2,\) and segment_ids \(3,\)", data=_D[:2]),
     _segment("float-number", TypeError, "num_segments is 3.0; expected an integer", num_segments=3.0),
-    _segment("negative-number", ValueError, "num_segments is -1; expected >= 0", num_segments=-1),
+    _segment("negative-number", ValueError, "num_segments is -1; expected an integer >= 0", num_segments=-1),
     _segment("mode", ValueError, "mode is 'wrap'; expected one of 'drop'", mode="wrap"),
 )
 _COMPLEX_DATA = _segment("complex", TypeError, "data has dtype complex64", data=_D.astype(np.complex64))

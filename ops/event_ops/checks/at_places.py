@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, check_same_dtype, check_shape
 from event_ops.checks.inputs import as_input, flattened, in_dtype, reshaped
-from event_ops.checks.keywords import known_flags, known_integer, resolved_mode
+from event_ops.checks.keywords import known_flags, known_size, resolved_mode
 from ffi_bridge import XLACustomKernel
 
 
@@ -95,7 +95,5 @@ def checked_segments(
             f"data has shape {data.shape} and segment_ids {segment_ids.shape}; expected one id per element "
             "of the first axis of data"
         )
-    size = known_integer("num_segments", num_segments)
-    if size < 0:
-        raise ValueError(f"num_segments is {size}; expected >= 0")
+    size = known_size("num_segments", num_segments)
     return data, segment_ids, size, resolved_mode(mode, "segment_ids", as_given, 0, size)

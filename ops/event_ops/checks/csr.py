@@ -1,6 +1,5 @@
 """Check the arguments of products with CSR and ELLPACK matrices: structure, operand, events, weights."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from event_ops.checks.arrays import (
     reaches,
 )
 from event_ops.checks.inputs import as_input, in_dtype
+from event_ops.checks.keywords import known_integer
 
 _ENCODINGS = {"flags": ("bool", *FLOATS), "counts": INTEGERS, "ids": ("int32",), "bits": ("uint32",)}
 _MAKERS = {
@@ -52,7 +52,7 @@ def matrix_shape(shape: Any) -> tuple[int, int]:
 
 def _size(extent: Any) -> int:
     # JAX treats a symbolic size as an integer that is not known yet.
-    return cast(int, extent) if export.is_symbolic_dim(extent) else operator.index(extent)
+    return cast(int, extent) if export.is_symbolic_dim(extent) else known_integer("size", extent)
 
 
 def check_csr(

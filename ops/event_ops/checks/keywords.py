@@ -34,12 +34,22 @@ def resolved_mode(mode: str, name: str, indices: Any, low: int, size: int) -> st
 
 
 def known_integer(name: str, x: Any) -> int:
-    """Return an integer that is compiled in; raise TypeError unless it is one, and known."""
+    """Return an integer that is compiled in; raise TypeError unless it is one, and known, and no flag."""
     try:
-        return index(x)
+        number = index(x)
     except TypeError:  # a tracer raises a subclass of it
-        wanted = f"an integer that is known when traced{_way_out(x)}"
-        raise TypeError(f"{name} is {x!r}; expected {wanted}") from None
+        number = None
+    if number is None or isinstance(x, bool):
+        raise TypeError(f"{name} is {x!r}; expected an integer that is known when traced{_way_out(x)}")
+    return number
+
+
+def known_size(name: str, x: Any, *, least: int = 0) -> int:
+    """Return an integer that is compiled in; raise unless it is one, and at least `least`."""
+    number = known_integer(name, x)
+    if number < least:
+        raise ValueError(f"{name} is {number}; expected an integer >= {least}")
+    return number
 
 
 def known_flags(**flags: Any) -> dict[str, bool]:

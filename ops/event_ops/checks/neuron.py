@@ -7,7 +7,6 @@ import jax
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
 from event_ops.checks.inputs import in_dtype
-from event_ops.checks.keywords import known_integer
 
 METHODS = ("exact", "euler")
 
@@ -16,14 +15,6 @@ def check_method(method: str, methods: Sequence[str] = METHODS) -> None:
     """Raise ValueError unless `method` names one of the integration methods."""
     if method not in methods:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, methods))}")
-
-
-def check_count(name: str, count: Any) -> int:
-    """Return `count` as an integer; raise unless it is one, and at least 1."""
-    number = known_integer(name, count)
-    if number < 1:
-        raise ValueError(f"{name} is {number}; expected an integer >= 1")
-    return number
 
 
 def check_state(V_m: jax.Array, **others: jax.Array) -> None:

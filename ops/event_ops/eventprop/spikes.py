@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from event_ops.checks.neuron import check_count
+from event_ops.checks.keywords import known_size
 from event_ops.eventprop.checks import Synapses, constants, input_spikes, potentials
 from event_ops.eventprop.operators import forward
 
@@ -133,7 +133,7 @@ def lif(
     synapses = Synapses.of(weights, delay, recurrent, recurrent_delay, dt)
     levels = V_th, V_reset, E_L, V_m, I_syn
     neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": t_ref}
-    sizes = check_count("steps", steps), check_count("capacity", capacity), 0
+    sizes = known_size("steps", steps, least=1), known_size("capacity", capacity, least=1), 0
     spikes, out_ids, ends, _ = _run(times, ids, synapses, levels, neuron, sizes, backend)
     return Spikes(spikes[0, 0], out_ids[0], ends[0, -1])
 
@@ -178,7 +178,7 @@ def leaky_integrator(
     synapses = Synapses.of(weights, delay, None, None, dt)
     levels = math.inf, E_L, E_L, V_m, I_syn
     neuron = {"tau_m": tau_m, "tau_syn": tau_syn, "dt": dt, "t_ref": 0.0}
-    rows = check_count("steps", steps)
+    rows = known_size("steps", steps, least=1)
     *_, trace = _run(times, ids, synapses, levels, neuron, (rows, 1, rows), backend)
     return trace[0]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOATS, as_array, is_known
 from event_ops.checks.inputs import is_number
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_integer, known_size
 from event_ops.codegen.function import name_of
 from event_ops.neurons.model import DRAWN, REFRACTORY
 from event_ops.neurons.step import NeuronStep
@@ -44,9 +44,7 @@ class Population:
     arrays: dict[str, jax.Array]
 
     def __init__(self, size: int, model: Callable[..., Any], /, **parameters: Any) -> None:
-        count = known_integer("size", size)
-        if count < 1:
-            raise ValueError(f"size is {count}; expected at least one neuron")
+        count = known_size("size", size, least=1)
         # Numbers are no leaves, as those of a traced function have lost the precision in which decays are
         # computed. Their text tells 1, 1.0 and True apart, and 0.0 and -0.0, which are equal.
         numbers = {name: number(x) for name, x in parameters.items() if _is_plain(x)}

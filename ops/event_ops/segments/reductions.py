@@ -14,7 +14,7 @@ from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, REALS
 from event_ops.checks.at_places import checked_segments
-from event_ops.checks.keywords import known_flags, known_integer
+from event_ops.checks.keywords import known_flags, known_size
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import along
 from event_ops.segments.shared import COMPLEX, one_program, places_of, taken
@@ -156,9 +156,7 @@ def segment_var(
 
     Source: 0 for a segment without data is what PyTorch Geometric returns.
     """
-    ddof = known_integer("ddof", ddof)
-    if ddof < 0:
-        raise ValueError(f"ddof is {ddof}; expected >= 0")
+    ddof = known_size("ddof", ddof)
     data, ids, size, mode = checked_segments(data, segment_ids, num_segments, (*FLOATS, *COMPLEX), mode)
     flags = known_flags(indices_are_sorted=indices_are_sorted, deterministic=deterministic)
     return _var(data, ids, size, mode=mode, ddof=ddof, backend=backend, **flags)

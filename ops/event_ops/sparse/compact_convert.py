@@ -8,6 +8,7 @@ import numpy as np
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_dtype, is_known, summed_in
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import MEND, check_indptr
+from event_ops.checks.keywords import known_size
 from event_ops.checks.packed_entries import MOST_NARROW, WORD_BITS, are_narrow, equal_starts, index_bits
 from event_ops.checks.values import check_values
 from event_ops.kernels.reference.packed_entries import in_rows, words_of
@@ -45,13 +46,11 @@ def balanced(words: Any, indptr: Any, shape: tuple[int, int], parts: int) -> tup
     If narrow words cannot hold the columns of a part, each is cut into as many.
     """
     columns = shape[1]
-    if parts < 1:
-        raise ValueError(f"parts is {parts}; expected 1 or more, such as one for each thread")
     codes, ids, ends = map(np.asarray, in_rows(words, indptr, shape))
     check_indptr(ends, words.size, MEND)
     check_values("entries", ids, ids_in(columns, "columns"), MEND)
     before = np.append(0, np.cumsum(np.bincount(ids, minlength=columns)))
-    starts = np.array(balanced_starts(before, parts))
+    starts = np.array(balanced_starts(before, known_size("parts", parts, least=1)))
     if are_narrow(words):
         pieces = narrow_parts(int(np.diff(starts).max()))
         steps = np.arange(pieces) / pieces

@@ -12,6 +12,7 @@ from event_ops.catalog.csr_tocsc.op import csr_tocsc
 from event_ops.checks.arrays import WEIGHTS, as_array, check_countable, check_rank, check_shape, is_known
 from event_ops.checks.contracts import ids_in
 from event_ops.checks.csr import KEEP, MEND, check_csr, check_indptr, event_weights, matrix_shape
+from event_ops.checks.keywords import known_size
 from event_ops.checks.values import check_room, check_values
 
 
@@ -136,7 +137,7 @@ def parts_of_dense(matrix: Any, nse: int | None) -> Parts:
     matrix = as_array(matrix)
     check_rank("matrix", matrix, 2, "rows and columns")
     count = int(np.count_nonzero(matrix)) if is_known(matrix) else None
-    most = count if nse is None else nse
+    most = count if nse is None else known_size("nse", nse)
     if most is None:
         raise ValueError(
             "while tracing the number of non-zeros is not known; give the most of them: "

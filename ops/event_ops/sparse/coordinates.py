@@ -11,6 +11,7 @@ from jax.typing import ArrayLike
 from event_ops.checks.arrays import as_array, check_countable, check_shape, counter, is_inside, is_known
 from event_ops.checks.csr import matrix_shape
 from event_ops.checks.inputs import in_dtype
+from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.entries import grouped, rows_of, sums_at
 from event_ops.sparse.convert import Parts, order_of, spanned_entries
 from event_ops.sparse.products import promoted
@@ -129,10 +130,10 @@ def sum_along(A: Any, axis: int | None = None, dtype: Any = None, out: None = No
         out: None; NumPy's functions pass it.
 
     Raises:
-        TypeError: an `out`.
+        TypeError: an `out`, or an axis that is no integer.
         ValueError: another axis.
     """
-    if axis not in (None, 0, 1, -1, -2):
+    if axis is not None and known_integer("axis", axis) not in (0, 1, -1, -2):
         raise ValueError(f"axis is {axis!r}; expected None, 0 for the sums of columns or 1 for those of rows")
     if out is not None:
         raise TypeError("got out=; expected none: nothing is written in place, the sums are returned")
@@ -147,13 +148,17 @@ def sum_along(A: Any, axis: int | None = None, dtype: Any = None, out: None = No
 Matrix = TypeVar("Matrix", bound=Any)
 
 
-@partial(jax.jit, static_argnames="k")
 def diagonal(A: Any, k: int = 0) -> jax.Array:
     """`d[i] = A[i, i + k]`, for k < 0 `d[i] = A[i - k, i]`: 0 where no entry is, the sum of duplicates.
 
     Args:
         k: which diagonal, static; one beyond the corner is empty, as in SciPy.
     """
+    return _diagonal(A, known_integer("k", k))
+
+
+@partial(jax.jit, static_argnames="k")
+def _diagonal(A: Any, k: int) -> jax.Array:
     row, column = coordinates(A)
     size = diagonal_size(A.shape, k)
     if abs(k) > jnp.iinfo(row.dtype).max:  # no entry is so far from the main one
@@ -211,6 +216,7 @@ def eye(cls: type[Matrix], n: int, m: int | None = None, *, k: int = 0, dtype: A
         ValueError: a negative size.
     """
     shape = matrix_shape((n, n if m is None else m))
+    k = known_integer("k", k)
     return _of_diagonal(cls, jnp.ones(diagonal_size(shape, k), dtype), shape, k)
 
 

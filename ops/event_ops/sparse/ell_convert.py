@@ -16,7 +16,7 @@ from event_ops.catalog.ell_matvec.op import ell_matvec
 from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOAT_WEIGHTS, check_countable, check_dtype, is_known, summed_in
 from event_ops.checks.csr import check_event_vector, check_events, readable
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_size
 from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import ell_as_csr, values_at
 from event_ops.sparse.convert import Parts, numbers, order_of, spanned_entries
@@ -92,7 +92,7 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
             f"the rows have {shortest} to {longest} entries; expected as many in each: pad them, with "
             f"per_row={longest}, or keep the CSR"
         )
-    width = longest if per_row is None else known_integer("per_row", per_row)
+    width = longest if per_row is None else known_size("per_row", per_row)
     if width < longest:
         raise ValueError(f"per_row is {per_row}; expected at least {longest}, the entries of the longest row")
     there = np.arange(width) < lengths[:, None]

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
+from event_ops.checks.keywords import known_size
 
 
 def exchange_spikes(
@@ -63,8 +64,8 @@ def exchange_spikes(
     steps, own = spike_ids.shape
     sizes = {"message": message, "capacity": capacity, "steps of spike_ids": steps, "own, its length": own}
     for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} is {size}; expected 1 or more")
+        known_size(name, size, least=1)
+    neurons = known_size("neurons", neurons)
     listed = jnp.minimum(num_spikes, own)
 
     def message_from(start: Any) -> Any:

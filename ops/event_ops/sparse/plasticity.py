@@ -10,6 +10,7 @@ from event_ops.catalog.csr_normalize.op import csr_normalize
 from event_ops.catalog.stdp_on_post.op import of_synapse as potentiated
 from event_ops.catalog.stdp_on_pre.op import of_synapse as depressed
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape
+from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.plasticity import check_trace, rate_and_bounds
 from event_ops.plasticity.apply_rule import apply_rule
 from event_ops.plasticity.emit import COLUMNS, ROWS
@@ -167,7 +168,7 @@ def normalize(
         ValueError: another axis, a shape that does not fit, one weight for all entries, or no plan where one
             is needed.
     """
-    if axis not in (0, 1):
+    if known_integer("axis", axis) not in (0, 1):
         raise ValueError(f"axis is {axis!r}; expected 0 for the weights of columns or 1 for those of rows")
     weights, (indices, indptr, *places) = _each_weight(A), _structure(A, 1 - axis)
     moved = csr_normalize(

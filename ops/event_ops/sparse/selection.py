@@ -8,6 +8,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import INTEGERS, as_array, check_dtype, check_rank, is_known
+from event_ops.checks.keywords import known_size
 from event_ops.checks.values import check_room
 from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.sparse.convert import nan_unless
@@ -64,6 +65,7 @@ def rows(A: Any, ids: ArrayLike, *, nse: int | None = None, return_order: bool =
         indptr = np.where((indptr >= 0) & (indptr <= B.nse), indptr, B.nse)
         held = np.maximum(np.diff(indptr), 0)
         nse = int(held[known_ids[(known_ids >= 0) & (known_ids < held.size)]].sum())
+    nse = known_size("nse", nse)
     total = check_room("A.rows", total, nse)
     row = rows_of(ends, nse)
     places = values_at(starts, row) + jnp.arange(nse, dtype=starts.dtype) - values_at(ends, row)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.scipy.sparse.linalg import bicgstab, cg, gmres
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import as_array, check_shape
+from event_ops.checks.arrays import as_array, check_shape, is_known
+from event_ops.checks.keywords import known_size
 from event_ops.sparse.coordinates import diagonal
 from event_ops.sparse.products import promoted
 
@@ -56,6 +57,8 @@ def solve(
     """
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"A has shape {A.shape}; expected a square matrix; of least squares: A.T @ A")
+    if maxiter is not None and is_known(maxiter):
+        maxiter = known_size("maxiter", maxiter)
     if method not in _METHODS:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
     data, target = promoted(A.data, as_array(b, "b"))

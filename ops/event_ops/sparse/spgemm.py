@@ -8,6 +8,7 @@ import numpy as np
 
 from event_ops.catalog.segment_sum.op import segment_sum
 from event_ops.checks.arrays import HALVES, is_inside, is_known, summed_in
+from event_ops.checks.keywords import known_size
 from event_ops.checks.values import check_room
 from event_ops.kernels.reference.entries import rows_of, values_at
 from event_ops.sparse.convert import nan_unless
@@ -60,7 +61,7 @@ def matmul(A: Matrix, B: Matrix, *, nse: int | None = None) -> Matrix:
         hint = "; it fits B.T" if A.shape[1] == B.shape[1] else ""
         raise ValueError(f"B has shape {B.shape}; expected ({A.shape[1]}, n), for A of shape {A.shape}{hint}")
     if nse is not None:
-        return _apart(A, B, nse)
+        return _apart(A, B, known_size("nse", nse))
     if A.transposed and A.shape[0] > np.iinfo(np.int32).max:  # rows that C is better not stored by
         return matmul(B.T, A.T).T
     if not has_known_structure(A, B):

@@ -11,8 +11,8 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import is_known
-from event_ops.checks.keywords import known_flags
-from event_ops.checks.neuron import check_count, per_neuron
+from event_ops.checks.keywords import known_flags, known_size
+from event_ops.checks.neuron import per_neuron
 from event_ops.codegen.operators import call_term, define_kernel
 from event_ops.kernels.neurons import checked_state, membrane_variables, rate_of
 from event_ops.kernels.reference.decay import decay_factor, is_constant
@@ -110,7 +110,7 @@ def adex_step(
         what is said above, with 10 substeps of 0.01 ms by some steps in a second; it spikes where
         V >= V_peak, and knows Delta_T = 0, which is `lif_cond_exp_step` here.
     """
-    substeps, counts = check_count("substeps", substeps), known_flags(count=count)
+    substeps, counts = known_size("substeps", substeps, least=1), known_flags(count=count)
     if count and surrogate is not None:
         raise TypeError(
             f"count=True with surrogate={surrogate!r}; expected one of them: a surrogate is the derivative "

@@ -10,7 +10,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.inputs import in_dtype
-from event_ops.checks.neuron import check_count
+from event_ops.checks.keywords import known_size
 from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state, fading_of, membrane_variables, rate_of
 from event_ops.kernels.reference.decay import is_constant
@@ -107,7 +107,7 @@ def hh_cond_exp_step(
         ``hh_cond_exp_traub`` is this neuron with steps that adapt to a tolerance of 0.001: it sees spikes as
         it is done here, where V >= V_T + 30; spikes agree within some steps in some hundred milliseconds.
     """
-    count = check_count("substeps", substeps)
+    count = known_size("substeps", substeps, least=1)
     positive = {"tau_syn_ex": tau_syn_ex, "tau_syn_in": tau_syn_in, "g_L": g_L, "C_m": C_m, "dt": dt}
     named_states = {"V_m": V_m, "refractory": refractory, "g_ex": g_ex, "g_in": g_in}
     named_states |= {"Act_m": Act_m, "Inact_h": Inact_h, "Act_n": Act_n}

@@ -6,7 +6,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_size
 
 
 def spike_compact(
@@ -47,9 +47,7 @@ def list_outs(size: int, capacity: int | None) -> tuple[jax.ShapeDtypeStruct, ja
     """Return the outputs spike_ids and num_spikes for `size` neurons; raise as `spike_compact` does."""
     if size > np.iinfo(np.int32).max:
         raise ValueError(f"spikes has {size} elements; ids are int32: split the population")
-    length = size if capacity is None else known_integer("capacity", capacity)
-    if length < 0:
-        raise ValueError(f"capacity is {length}; expected >= 0, the number of ids that have room")
+    length = size if capacity is None else known_size("capacity", capacity)
     return jax.ShapeDtypeStruct((length,), np.int32), jax.ShapeDtypeStruct((), np.int32)
 
 

@@ -6,7 +6,7 @@ from jax.typing import ArrayLike
 
 from event_ops.catalog import define_operator
 from event_ops.checks.arrays import as_array, check_dtype, check_rank, check_shape
-from event_ops.checks.keywords import known_integer
+from event_ops.checks.keywords import known_size
 
 
 def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> jax.Array:
@@ -26,9 +26,7 @@ def unpack_events(words: ArrayLike, n: int, *, backend: str | None = None) -> ja
         TypeError: words is not uint32, or n is no integer.
         ValueError: n < 0, or words has another shape.
     """
-    words, size = as_array(words), known_integer("n", n)
-    if size < 0:
-        raise ValueError(f"n is {size}; expected >= 0, the number of events that were packed")
+    words, size = as_array(words), known_size("n", n)
     check_dtype("words", words, ("uint32",))
     check_rank("words", words, 1, "32 events in each; use jax.vmap for more axes")
     check_shape("words", words, (-(-size // 32),), why=f"32 events in each, for n={size}")

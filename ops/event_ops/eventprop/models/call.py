@@ -9,7 +9,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from event_ops.checks.arrays import check_positive, is_known
-from event_ops.checks.neuron import check_count
+from event_ops.checks.keywords import known_size
 from event_ops.codegen.function import name_of
 from event_ops.eventprop.checks import Synapses, input_spikes, of_neurons, of_run
 from event_ops.eventprop.models.functions import Functions
@@ -146,11 +146,11 @@ def neuron(
         # Dense rows of which each weight has a delay.
         shared = tuple(x.reshape(-1, neurons) for x in shared)
         structure = tuple(x[:0] for x in structure)
-    size = check_count("capacity", capacity)
+    size = known_size("capacity", capacity, least=1)
     outs = (
         jax.ShapeDtypeStruct((1, 3, size), dtype),
         jax.ShapeDtypeStruct((1, size), np.int32),
-        jax.ShapeDtypeStruct((1, check_count("steps", steps) + 1), np.int32),
+        jax.ShapeDtypeStruct((1, known_size("steps", steps, least=1) + 1), np.int32),
         jax.ShapeDtypeStruct((1, 0, neurons), dtype),
     )
     values = of_run(dt, rows, dtype)
