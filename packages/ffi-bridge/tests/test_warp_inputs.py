@@ -1,4 +1,4 @@
-"""Inputs of Warp kernels stay as they are: a kernel that stores to one is refused by name."""
+"""A Warp kernel that stores to an input, or never to an output, is refused by name."""
 
 import jax
 import jax.numpy as jnp
@@ -161,3 +161,52 @@ def test_launches_of_a_function_too():
 def set_both(a: wp.array(dtype=float), b: wp.array(dtype=float)):
     set_to_nine(a, wp.tid())
     set_to_nine(b, wp.tid())
+
+
+@wp.kernel
+def never(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i < y.shape[0]:
+        y_i = x[i] + y[i]  # noqa: F841
+
+
+@wp.struct
+class Held:
+    values: wp.array(dtype=float)
+
+
+@wp.kernel
+def in_a_struct(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    held = Held()
+    held.values = y
+    held.values[i] = 2.0 * x[i]
+
+
+@wp.func_native("y.data[i] = 2.0f * x.data[i];")
+def doubled(x: wp.array(dtype=float), i: int, y: wp.array(dtype=float)): ...
+
+
+@wp.kernel
+def natively(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    doubled(x, wp.tid(), y)
+
+
+def test_an_output_without_stores_is_refused_by_name():
+    with pytest.raises(KernelTypeError, match="'never' never stores to its output 'y'"):
+        jax.eval_shape(warp_kernel(never, FIVE), X)
+    begun = warp_kernel(never, FIVE, in_out_argnames=["y"])
+    np.testing.assert_array_equal(begun(X, X + 1), X + 1)
+
+    def launches(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        wp.launch(reads, 0, inputs=[x], outputs=[y])
+        wp.launch(never, 5, inputs=[x], outputs=[y])
+        wp.empty(3, dtype=float)
+
+    with pytest.raises(KernelTypeError, match="'launches' never stores to its output 'y'"):
+        jax.eval_shape(warp_callable(launches, FIVE), X)
+
+
+@pytest.mark.parametrize("kernel", [in_a_struct, natively], ids=lambda kernel: kernel.key)
+def test_an_output_that_may_be_stored_to_is_accepted(kernel):
+    np.testing.assert_array_equal(warp_kernel(kernel, FIVE)(X), 2 * np.arange(5))

@@ -12,10 +12,10 @@ import functools
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import warp as wp
 
@@ -74,6 +74,15 @@ _CALL: Final = re.compile(r"(var_\w+) = (?!wp::(?:address|load|tile_))[\w:<>, ]+
 _ASSIGNMENT: Final = re.compile(r"wp::assign\((var_\w+), (var_\w+)\);")
 _TILE_STORE: Final = re.compile(r"wp::tile_(?:store|atomic|scatter)\w*(?:<[^()]*>)?\((var_\w+)")
 _NAME: Final = re.compile(r"var_\w+")
+# An element's address, through which Warp marks stores, and extents: a mention that stores nothing.
+_READING: Final = r"= wp::address\({0}\b|&\({0}\.shape\)"
+
+
+class Stores(NamedTuple):
+    """The array parameters that a kernel stores to, and those that it does not for certain."""
+
+    written: frozenset[str]
+    unwritten: frozenset[str]
 
 
 class _Builder(context.ModuleBuilder):
@@ -87,10 +96,11 @@ class _Builder(context.ModuleBuilder):
             _mark(func.adj)
 
 
-def written_by(kernel: Any) -> set[str]:
-    """Return the array parameters that a kernel, or a function that it calls, stores to.
+def stores_of(kernel: Any) -> Stores:
+    """Return which array parameters a kernel, or a function that it calls, stores to.
 
-    Stores by native code, through arrays in structs, and through pointers are not found.
+    Stores by native code, through arrays in structs, and through pointers are not found, and parameters that
+    come so far count as neither.
     """
     # With this option Warp's compiler notes which arrays are written.
     options = {**kernel.module.options, **kernel.options, "verify_autograd_array_access": True}
@@ -99,13 +109,31 @@ def written_by(kernel: Any) -> set[str]:
     with replaced(wp.config, log_level=sys.maxsize):  # it warns where an array is read and then written
         builder.build_kernel(kernel)
     _mark(kernel.adj)
-    return {arg.label for arg in kernel.adj.args if arg.is_write}
+    lines = _lines(kernel.adj)
+    written = {arg.label: arg.is_write for arg in kernel.adj.args if is_array(arg.type)}
+    names = {arg.label: arg.emit() for arg in kernel.adj.args if arg.label in written}
+    return Stores(
+        frozenset(x for x in written if written[x]),
+        frozenset(x for x in written if not written[x] and _is_only_read(names[x], lines)),
+    )
+
+
+def _is_only_read(name: str, lines: Sequence[str]) -> bool:
+    """Return whether all that the C++ of a kernel does with an array is to read elements and extents."""
+    mention, reading = re.compile(rf"\b{name}\b"), re.compile(_READING.format(name))
+    return all(reading.search(line) for line in lines if mention.search(line))
+
+
+def _lines(adjoint: Any) -> list[str]:
+    """Return the C++ of a kernel or function, of which a comment is no part."""
+    every = (line for block in adjoint.blocks for line in block.body_forward)
+    return [line for line in every if not line.lstrip().startswith("//")]
 
 
 def _mark(adjoint: Any) -> None:
     """Mark arrays that are stored to under a second name, or by tiles, as Warp itself marks arrays."""
     arrays = {x.emit(): x for x in (*adjoint.args, *adjoint.variables) if is_array(x.type)}
-    lines = [line for block in adjoint.blocks for line in block.body_forward]
+    lines = _lines(adjoint)
     for name in filter(None, (match and match[1] for match in map(_TILE_STORE.search, lines))):
         if name in arrays:
             arrays[name].is_write = True

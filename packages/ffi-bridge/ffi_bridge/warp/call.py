@@ -60,7 +60,10 @@ class WarpOperation(NativeKernel):
         wp.init()
         buffers = tuple(buffers_of(ins, call, names))
         launches = self.launches(buffers, call.options)
-        program = WarpProgram(self.name, launches, buffers, len(ins), self.aliases, call.sizes)
+        # Behind the results that the caller sees are the temporaries of a function.
+        results = (len(ins) + i for i in self.results(call) if i < len(self.signature.outputs))
+        fields = self.name, launches, buffers, len(ins), self.aliases, call.sizes, tuple(results)
+        program = WarpProgram(*fields)
         return ensure_cuda_target(program) if runs_warp_on(platform) else ensure_cpu_target(program)
 
 

@@ -79,8 +79,7 @@ def ensure_cpu_target(call: WarpProgram) -> str:
     """Return the target that launches the kernels, or their adjoints, in order; compile it if it is new."""
     with compiling:
         modules = [_compiled(launch.kernel, launch.types) for launch in call.launches]
-        for launch, (concrete, _) in zip(call.launches, modules, strict=True):
-            call.refuse_writes(launch, concrete)
+        call.check_stores([concrete for concrete, _ in modules])
         program = _program(call, modules)
         read = None
         if debug.is_on():

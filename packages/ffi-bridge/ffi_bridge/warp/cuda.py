@@ -44,8 +44,7 @@ def ensure_cuda_target(call: WarpProgram) -> str:
     with compiling:
         wp.init()
         concrete = [specialised(launch.kernel, launch.types) for launch in call.launches]
-        for launch, kernel in zip(call.launches, concrete, strict=True):
-            call.refuse_writes(launch, kernel)
+        call.check_stores(concrete)
         at_once = bool(call.sizes) and all(map(takes_batch, concrete))
         if at_once:
             concrete = [batched_kernel(kernel, len(call.sizes)) for kernel in concrete]

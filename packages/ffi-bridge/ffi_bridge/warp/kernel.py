@@ -124,8 +124,8 @@ def warp_kernel(
             array, a texture, a struct with arrays in it.
         KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, wrong dtype or rank, a traced value for a
-            static parameter, a store to an input, more threads along an axis than `wp.tid()` counts, 2^31,
-            none where an output is to be written, a kernel that does not compile.
+            static parameter, a store to an input, none to an output, more threads along an axis than
+            `wp.tid()` counts, 2^31, none where an output is to be written, a kernel that does not compile.
 
     Source: https://nvidia.github.io/warp/ for what a kernel may contain.
     """
@@ -254,8 +254,9 @@ def warp_callable(
         ValueError: `outs` or `in_out_argnames` do not fit the function; a parameter has no annotation, or one
             of a kind that JAX lacks.
         KernelChangedError: as for `numba_kernel`.
-        KernelTypeError: when traced: wrong arguments, a kernel that does not compile, or a function that does
-            what cannot be recorded: it reads an array, launches on arrays of others, names a device.
+        KernelTypeError: when traced: wrong arguments, a kernel that does not compile, an output that no
+            launch stores to, or a function that does what cannot be recorded: it reads an array, launches on
+            arrays of others, names a device.
 
     Source: https://nvidia.github.io/warp/, whose `warp.jax_callable` runs such a function at every call.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ffi_bridge.cuda.extents import LaunchExtents, integers
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 from ffi_bridge.native.buffers import BufferSpec, Pointer
-from ffi_bridge.warp.analysis import written_by
+from ffi_bridge.warp.analysis import stores_of
 from ffi_bridge.warp.internals import array_t, launch_bounds, parameters_of
 
 DATA_OFFSET: Final[int] = array_t.data.offset
@@ -115,7 +115,10 @@ class WarpLaunch:
 
 @dataclass(frozen=True)
 class WarpProgram:
-    """Launches in order, over the buffers of one call, inputs first; `sizes`: extents of the batch levels."""
+    """Launches in order, over the buffers of one call, inputs first; `sizes`: extents of the batch levels.
+
+    `results`: the buffers that only the launches fill, and that the caller sees.
+    """
 
     name: str
     launches: tuple[WarpLaunch, ...]
@@ -123,22 +126,37 @@ class WarpProgram:
     num_inputs: int
     aliases: tuple[tuple[int, int], ...]
     sizes: tuple[int, ...]
+    results: tuple[int, ...]
 
     @property
     def read(self) -> tuple[int, ...]:
         """Return the inputs that share no memory with an output."""
         return tuple(i for i in range(self.num_inputs) if i not in dict(self.aliases))
 
-    def refuse_writes(self, launch: WarpLaunch, concrete: Any) -> None:
-        """Raise KernelTypeError for a launch that stores to an input; adjoints add to outputs alone."""
-        if launch.adjoints is not None:
-            return
-        written = written_by(concrete)
-        for (name, _), argument in zip(parameters_of(concrete), launch.arguments, strict=True):
-            inputs = [i for i, place, _ in argument.pointers if place == DATA_OFFSET and i in self.read]
-            if name in written and inputs:
-                raise KernelTypeError(
-                    f"kernel '{concrete.key}' writes into '{name}', which is the input "
-                    f"'{self.buffers[inputs[0]].name}' of the call; inputs are read-only: write into an "
-                    "output, or name the input in in_out_argnames"
-                )
+    def check_stores(self, concrete: Sequence[Any]) -> None:
+        """Raise KernelTypeError where a launch stores to an input, or none to an output.
+
+        `concrete`: the kernels without type parameters. Adjoints add to outputs alone.
+        """
+        open_results = set(self.results)
+        for launch, kernel in zip(self.launches, concrete, strict=True):
+            if launch.adjoints is not None:
+                return
+            stores = stores_of(kernel)
+            for (name, _), argument in zip(parameters_of(kernel), launch.arguments, strict=True):
+                buffers = [i for i, place, _ in argument.pointers if place == DATA_OFFSET]
+                inputs = [i for i in buffers if i in self.read]
+                if name in stores.written and inputs:
+                    raise KernelTypeError(
+                        f"kernel '{kernel.key}' writes into '{name}', which is the input "
+                        f"'{self.buffers[inputs[0]].name}' of the call; inputs are read-only: write into an "
+                        "output, or name the input in in_out_argnames"
+                    )
+                if name not in stores.unwritten and 0 not in launch.dims:
+                    open_results.difference_update(buffers)
+        if open_results:
+            raise KernelTypeError(
+                f"'{self.name}' never stores to its output '{self.buffers[min(open_results)].name}', which "
+                "would hold whatever was in its memory; write its elements, or name it in in_out_argnames, "
+                "so that it begins as an input"
+            )
