@@ -23,9 +23,9 @@ from ffi_bridge.warp.compile import read_by
 from ffi_bridge.warp.internals import parameters_of
 from ffi_bridge.warp.launch import launch_dims as launch_dims_of
 from ffi_bridge.warp.launch import threads_of_block
-from ffi_bridge.warp.parameters import annotations_of, parameter_of, warp_shape
+from ffi_bridge.warp.parameters import parameter_of, warp_shape
 from ffi_bridge.warp.record import record
-from ffi_bridge.warp.signature import Definition, Signature
+from ffi_bridge.warp.signature import Definition, Signature, annotations_of
 
 T = TypeVar("T", bound=WarpOperation)
 Arrays = list[jax.Array]

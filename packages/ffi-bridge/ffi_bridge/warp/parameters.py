@@ -110,18 +110,6 @@ class StructValue:
         return self.instance.__ctype__()
 
 
-def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
-    """Return a function's parameters and annotations; raise KernelDefinitionError where one lacks."""
-    spec = internals.get_full_arg_spec(function)
-    for name in spec.args:
-        if name not in spec.annotations:
-            raise KernelDefinitionError(
-                f"{subject}: parameter '{name}' has no annotation; write one as for a Warp kernel, such as "
-                f"{name}: warp.array[float]"
-            )
-    return [(name, spec.annotations[name]) for name in spec.args]
-
-
 def parameter_of(subject: str, name: str, kind: Any) -> Parameter:
     """Return the parameter of this annotation; raise KernelDefinitionError for a kind that JAX lacks."""
     array = internals.array_annotation(kind)

@@ -13,7 +13,20 @@ from ffi_bridge.native.outs import Outs
 from ffi_bridge.native.parameters import count_inputs, in_order
 from ffi_bridge.native.primitive import as_array
 from ffi_bridge.native.wrapped_kernel import describe_as
+from ffi_bridge.warp.internals import get_full_arg_spec
 from ffi_bridge.warp.parameters import Parameter, python_value, static_value
+
+
+def annotations_of(subject: str, function: Any) -> list[tuple[str, Any]]:
+    """Return a function's parameters and annotations; raise KernelDefinitionError where one lacks."""
+    spec = get_full_arg_spec(function)
+    for name in spec.args:
+        if name not in spec.annotations:
+            raise KernelDefinitionError(
+                f"{subject}: parameter '{name}' has no annotation; write one as for a Warp kernel, such as "
+                f"{name}: warp.array[float]"
+            )
+    return [(name, spec.annotations[name]) for name in spec.args]
 
 
 @dataclass(frozen=True)
