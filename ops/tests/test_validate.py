@@ -10,7 +10,7 @@ import pytest
 from small_matrix import DENSE, small
 
 import event_ops
-from event_ops import csr_matvec, scatter_add, segment_sum
+from event_ops import csr_matvec, gspmm, scatter_add, segment_sum
 from event_ops.discover import operators
 from ffi_bridge import debug
 
@@ -194,6 +194,13 @@ def test_matrices_are_looked_at_in_the_mode_even_if_told_not_to():
         np.testing.assert_array_equal(small() @ np.ones(3, "f"), DENSE.sum(1))
         with pytest.raises(ValueError, match=r"csr_matvec: indices\[1\] is 3"):
             A @ np.ones(3, "f")
+        falling = small(indptr=np.array([0, 3, 1]), validate=False)
+        for use in (
+            lambda: falling.on_pre(np.negative, np.ones(2, bool)),
+            lambda: gspmm(lambda: 1.0, falling),
+        ):
+            with pytest.raises(ValueError, match=r"matrix_structure: indptr\[2\] is 1"):
+                use()
 
 
 def test_what_a_mode_of_the_operator_allows_is_allowed():

@@ -13,6 +13,7 @@ from event_ops.kernels.reference.entries import starts_of
 from event_ops.sparse.compact import CompactCSR
 from event_ops.sparse.csr import CSR
 from event_ops.sparse.ell import ELL
+from event_ops.sparse.products import matrix_structure
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,13 @@ class Structure:
 
 def structure_of(A: Any) -> Structure:
     """Return the entries of a matrix; raise TypeError for values without entries."""
-    if isinstance(A, CSR | ELL):
-        _, indices, indptr = A._as_csr()  # pyright: ignore[reportPrivateUsage]
+    if isinstance(A, CSR | ELL | CompactCSR):
+        data, *structure = A._as_csr()  # pyright: ignore[reportPrivateUsage]
+        rows, shape = matrix_structure(*structure, shape=A.stored_shape), A.stored_shape
+        if isinstance(A, CompactCSR):
+            return Structure(rows, (), data, rows[0].shape, shape, A.transposed)
         plan = () if A.by_column is None else tuple(A.by_column[:3])
-        of_matrix = A.stored_shape, A.transposed
-        return Structure((indices, indptr), plan, A.data, A.indices.shape, *of_matrix)
-    if isinstance(A, CompactCSR):
-        data, indices, indptr = A._as_csr()  # pyright: ignore[reportPrivateUsage]
-        return Structure((indices, indptr), (), data, indices.shape, A.stored_shape, A.transposed)
+        return Structure(rows, plan, A.data, A.indices.shape, shape, A.transposed)
     if isinstance(A, np.ndarray | jax.Array) and A.ndim == 2:
         return _of_dense(as_array(A, "A"))
     is_array = isinstance(A, np.ndarray | jax.Array)

@@ -14,6 +14,7 @@ from event_ops.checks.keywords import known_integer
 from event_ops.kernels.reference.plasticity import check_trace, rate_and_bounds
 from event_ops.plasticity.apply_rule import apply_rule
 from event_ops.plasticity.emit import COLUMNS, ROWS
+from event_ops.sparse.products import matrix_structure
 
 Matrix = TypeVar("Matrix", bound=Any)
 
@@ -227,4 +228,4 @@ def _structure(A: Any, axis: int) -> tuple[jax.Array, ...]:
                 "make it once, in front of the loop: A = A.plan(weights=False)"
             )
         return A.by_column[:3]
-    return A._as_csr()[1:]
+    return matrix_structure(*A._as_csr()[1:], shape=A.stored_shape)

@@ -14,7 +14,9 @@ from jax.custom_derivatives import SymbolicZero
 from event_ops.catalog.csr_event_matmat.op import csr_event_matmat
 from event_ops.catalog.csr_event_matvec.op import csr_event_matvec
 from event_ops.catalog.csr_tocsc.op import csr_tocsc
+from event_ops.checks import contracts
 from event_ops.checks.arrays import FLOATS, HALVES, as_array, summed_in
+from event_ops.checks.values import contract
 from event_ops.kernels.reference.entries import values_at
 from event_ops.sparse.arithmetic import is_sparse
 from event_ops.sparse.events import Events
@@ -66,6 +68,14 @@ def times_events(A: Any, events: Events) -> jax.Array:
         rows, columns = A.stored_shape
         return event_product((data, plan.indices, plan.indptr), events, (columns, rows), transpose=True)
     return _planned(A.stored_shape, data, events, structure, plan)
+
+
+@contract(indices=contracts.columns_or_padding, indptr=contracts.ends_of("indices"))
+def matrix_structure(
+    indices: jax.Array, indptr: jax.Array, *, shape: tuple[int, int]
+) -> tuple[jax.Array, jax.Array]:
+    """Return the structure of a matrix, of `shape` as it is stored, which the validate mode looks at."""
+    return indices, indptr
 
 
 def one_by_one(A: Any, values: jax.Array, encoding: str) -> jax.Array:
