@@ -10,7 +10,8 @@ import pytest
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError
 
 wp = pytest.importorskip("warp", reason="warp-lang is not installed")
-warp_kernel = pytest.importorskip("ffi_bridge.warp.kernel", reason="warp-lang is not installed").warp_kernel
+kernel_module = pytest.importorskip("ffi_bridge.warp.kernel", reason="warp-lang is not installed")
+warp_kernel, warp_callable = kernel_module.warp_kernel, kernel_module.warp_callable
 
 wp.config.quiet = True
 
@@ -120,3 +121,64 @@ def test_what_jax_has_no_value_for_is_refused_by_name(annotation, match):
     kernel = annotated(doubled, annotation, wp.array[float])
     with pytest.raises(KernelDefinitionError, match=match):
         warp_kernel(kernel, jax.ShapeDtypeStruct((4,), jnp.float32))
+
+
+@wp.struct
+class Small:
+    count: wp.uint8
+
+
+@wp.struct
+class Outer:
+    small: Small
+
+
+@wp.kernel
+def counts(outer: Outer, n: wp.int8, x: wp.array[float], y: wp.array[float]):
+    i = wp.tid()
+    y[i] = x[i] + float(outer.small.count) + float(n)
+
+
+@wp.kernel
+def shapes(m: wp.types.matrix((2, 3), wp.float32), v: wp.vec3i, flag: wp.bool, y: wp.array[float]):
+    i = wp.tid()
+    if flag:
+        y[i] = m[0, 1] + float(v[2])
+
+
+def outer_of(count):
+    outer = Outer()
+    outer.small.count = count
+    return outer
+
+
+def launch_counts(count: int, n: int, x: wp.array[float], y: wp.array[float]):
+    wp.launch(counts, 4, inputs=[outer_of(count), n, x], outputs=[y])
+
+
+def test_what_the_type_of_a_static_value_does_not_hold_is_refused():
+    x, four = given((4,)), jax.ShapeDtypeStruct((4,), jnp.float32)
+    call, launches = warp_kernel(counts, four), warp_callable(launch_counts, four)
+    np.testing.assert_array_equal(call(outer_of(wp.uint8(200)), wp.int16(-3), x), x + 197)
+    for count, n, text in [
+        (256, 1, r"'outer.small.count' is uint8, and the call gives it 256; expected 0 to 255"),
+        (1, 128, r"'n' is int8, and the call gives it 128; expected -128 to 127"),
+    ]:
+        for number in (n, wp.int32(n)):
+            with pytest.raises(KernelTypeError, match=text):
+                call(outer_of(count), number, x)
+        with pytest.raises(KernelTypeError, match=text):
+            launches(count, n, x)
+
+    shaped = warp_kernel(shapes, four)
+    six = np.arange(6.0)
+    np.testing.assert_array_equal(shaped(six.reshape(2, 3), wp.vec3i(1, 2, 3), True), np.full(4, 4.0))
+    for m, v, flag, text in [
+        (six.reshape(3, 2), (1, 2, 3), True, r"'m' is .*; expected numbers of shape \(2, 3\)"),
+        (six, (1, 2), True, r"'v' is vec3i, and the call gives it \[1, 2\]; expected integers of shape"),
+        (six, (1, 2, 3.5), True, r"'v' is vec3i, .* expected integers of shape \(3,\)"),
+        (six, (1, 2, 2**31), True, "'v' is int32, and the call gives it 2147483648"),
+        (six, (1, 2, 3), "no", "'flag' is bool, and the call gives it 'no'; expected True or False"),
+    ]:
+        with pytest.raises(KernelTypeError, match=text):
+            shaped(m, v, flag)

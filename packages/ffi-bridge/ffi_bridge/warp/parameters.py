@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -198,12 +199,51 @@ def static_value(subject: str, parameter: Parameter, value: Any) -> Any:
             "but the call gives it a traced value; make it static in jax.jit(..., static_argnames=...), or "
             "annotate the parameter as a warp.array and pass an array of shape (1,)"
         )
-    if isinstance(value, (bool, int, float)):
-        return value
     if wp.types.type_is_struct(parameter.type):
         return _struct_value(subject, parameter, value)
-    array = np.asarray(value)
-    return array.item() if array.ndim == 0 else tuple(array.reshape(-1).tolist())
+    if type(value) not in _GENERIC_SCALARS:
+        array = np.asarray(value if parameter.type is Any else _plain(value))
+        value = array.item() if array.ndim == 0 else _elements(subject, parameter, array)
+    of_type = _GENERIC_SCALARS.get(type(value)) if parameter.type is Any else parameter.type
+    refuse_beyond(subject, parameter.name, of_type, value)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return the number in a number of Warp's; anything else as it is."""
+    return value.value if type(value) in _WARP_TYPES.values() else value
+
+
+def _elements(subject: str, parameter: Parameter, array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """Return the elements of a vector or matrix; raise KernelTypeError where they do not fit its type."""
+    shape = internals.element_shape(parameter.type)
+    is_whole = internals.scalar_of(parameter.type) in _INTEGERS
+    kinds, expected = ("iub", "integers") if is_whole else ("iubf", "numbers")
+    if shape and (array.shape not in (shape, (math.prod(shape),)) or array.dtype.kind not in kinds):
+        raise KernelTypeError(
+            f"{subject}: parameter '{parameter.name}' is {_name(parameter.type)}, and the call gives it "
+            f"{array.tolist()}; expected {expected} of shape {shape}"
+        )
+    return tuple(array.reshape(-1).tolist())
+
+
+def refuse_beyond(subject: str, name: str, of_type: Any, value: Any) -> None:
+    """Raise KernelTypeError for a number that a type does not hold: Warp would keep the low bits."""
+    if wp.types.type_is_struct(of_type) and wp.types.is_struct(value):
+        for field_name, of_field in of_type.vars.items():
+            refuse_beyond(subject, f"{name}.{field_name}", of_field.type, getattr(value, field_name))
+    scalar = internals.scalar_of(of_type)
+    is_vector = isinstance(value, tuple | list | np.ndarray)
+    for number in np.ravel(value).tolist() if is_vector else (_plain(value),):
+        fits, expected = scalar is not wp.bool or number in (0, 1), "True or False"
+        if scalar in _INTEGERS and isinstance(number, int | np.integer):
+            limits = np.iinfo(_INTEGERS[scalar])
+            fits, expected = limits.min <= number <= limits.max, f"{limits.min} to {limits.max}"
+        if not fits:
+            raise KernelTypeError(
+                f"{subject}: parameter '{name}' is {_name(scalar)}, and the call gives it {number!r}; "
+                f"expected {expected}, or another type in the annotation"
+            )
 
 
 def _struct_value(subject: str, parameter: Parameter, value: Any) -> StructValue:
@@ -214,6 +254,7 @@ def _struct_value(subject: str, parameter: Parameter, value: Any) -> StructValue
             f"{subject}: parameter '{parameter.name}' is {_described(kind)}, but the call gives it "
             f"{' '.join(repr(value).split())}; make one with {kind.cls.__name__}() and set its fields"
         )
+    refuse_beyond(subject, parameter.name, kind, value)
     return StructValue.of(kind, value)
 
 
@@ -232,25 +273,14 @@ def scalar_type(subject: str, parameter: Parameter, value: Any) -> Any:
     if type(value) not in _GENERIC_SCALARS:
         raise KernelTypeError(
             f"{subject}: parameter '{parameter.name}' is generic, and the call gives it {value!r}; "
-            "give a number, or annotate the parameter with its type"
+            "give a bool, int or float, or annotate the parameter with its type"
         )
     return _GENERIC_SCALARS[type(value)]
 
 
 def scalar_value(subject: str, kernel: Any, parameter: Parameter, of_type: Any, value: Any) -> Any:
     """Return Warp's C value of a static parameter; raise KernelTypeError where its type does not hold it."""
-    scalar = internals.scalar_of(of_type)
-    for number in value if isinstance(value, tuple) else (value,):
-        # Warp would keep the low bits.
-        if scalar in _INTEGERS and isinstance(number, int):
-            limits = np.iinfo(_INTEGERS[scalar])
-            if not limits.min <= number <= limits.max:
-                raise KernelTypeError(
-                    f"{subject}: parameter '{parameter.name}' is {_name(scalar)}, and the call gives it "
-                    f"{number}; expected {limits.min} to {limits.max}, or another type in the annotation"
-                )
-    try:
-        # Numbers are packed alike for every device.
+    try:  # numbers are packed alike for every device
         return internals.pack_arg(kernel, of_type, parameter.name, value, "cpu")
     except Exception as error:
         raise KernelTypeError(

@@ -21,7 +21,14 @@ from ffi_bridge.native.private_api import in_this_thread
 from ffi_bridge.warp import internals
 from ffi_bridge.warp.launch import DATA_OFFSET, Argument, WarpLaunch, launch_dims, threads_of_block
 from ffi_bridge.warp.memory import copy, fill
-from ffi_bridge.warp.parameters import Parameter, array_type, is_static, python_value, warp_shape
+from ffi_bridge.warp.parameters import (
+    Parameter,
+    array_type,
+    is_static,
+    python_value,
+    refuse_beyond,
+    warp_shape,
+)
 from ffi_bridge.warp.signature import Signature
 
 # Where the address of buffer i begins: no processor gives such addresses to memory.
@@ -180,6 +187,7 @@ class Recorder:
         return [kind if (array := internals.array_annotation(kind)) is None else array for kind in kinds]
 
     def _argument(self, kernel: Any, name: str, kind: Any, value: Any) -> Argument:
+        refuse_beyond(f"kernel '{kernel.key}'", name, kind, value)
         packed = internals.pack_arg(kernel, kind, name, value, self.device)
         if not isinstance(packed, internals.array_t):
             if not is_static(kind):
