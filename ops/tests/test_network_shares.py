@@ -13,9 +13,10 @@ from numba import prange
 from event_ops.kernels.numba_cpu.jit import njit
 from event_ops.kernels.numba_cpu.phases import done, new_phases, take
 from event_ops.kernels.numba_cpu.ranges import add_rows_to_range, add_words_to_range
-from event_ops.network import loops, shares
+from event_ops.network import loops, numba_cpu, shares
 from event_ops.network.plan import plan_of
 from ffi_bridge import numba_kernel
+from ffi_bridge.identity.fingerprint import fingerprint
 
 
 @njit
@@ -116,8 +117,18 @@ def test_a_run_has_the_same_bits_in_however_many_shares(threads, counts):
     child_python.output(program, *counts, NUMBA_NUM_THREADS=str(threads))
 
 
+def planned(declared):
+    population = {"V_m": 0.0, "refractory": 0.0}
+    return plan_of(declared, declared.state({"E": population | {"I_syn": 0.0}, "I": population}), {}, 1)
+
+
 def test_small_networks_have_one_share():
     declared = network_in_shares.network()
-    population = {"V_m": 0.0, "refractory": 0.0}
-    plan, _ = plan_of(declared, declared.state({"E": population | {"I_syn": 0.0}, "I": population}), {}, 1)
-    assert shares.most_shares(declared, plan) == 1
+    assert shares.most_shares(declared, planned(declared)[0]) == 1
+
+
+@pytest.mark.parametrize("in_shares", [False, True])
+def test_a_run_has_a_name_that_holds_in_every_process(in_shares):
+    """Without one, each process would compile it anew, for half a minute."""
+    plan, arrays = planned(network_in_shares.network())
+    assert fingerprint(numba_cpu.kernel(plan, tuple(arrays), in_shares)).portable

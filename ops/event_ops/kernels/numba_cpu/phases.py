@@ -5,7 +5,6 @@ or never, holds nothing up. Each begins with its own share: it finds in its cach
 phase before.
 """
 
-import os
 from typing import Any, Final
 
 import numpy as np
@@ -28,8 +27,11 @@ _yield: Any = types.ExternalFunction("sched_yield", types.int32())
 
 
 def offer_processor() -> None:
-    """Let another thread that waits for this processor have it."""
-    os.sched_yield()
+    """Let another thread that waits for this processor have it; interpreted, there is one thread.
+
+    No call of `os`: a function without contents has no name that holds in another process, which would keep
+    every kernel that takes shares out of the cache on disk.
+    """
 
 
 @overload(offer_processor)
