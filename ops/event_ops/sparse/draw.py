@@ -1,6 +1,7 @@
 """Random `CSR`s."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -49,18 +50,22 @@ def random(
         raise TypeError(f"got density={density} and per_row={per_row}; expected one of both")
     of_places, of_weights = jax.random.split(key)
     if density is not None:
-        row, column = _anywhere(of_places, density, rows, columns)
+        if not 0 <= density <= 1:
+            raise ValueError(f"density is {density}; expected a share of all elements, in [0, 1]")
+        row, column = _anywhere(of_places, round(density * rows * columns), rows, columns)
     else:
-        row, column = _in_each_row(of_places, known_integer("per_row", per_row), rows, columns)
+        per_row = known_integer("per_row", per_row)
+        if not 0 <= per_row <= columns:
+            raise ValueError(f"per_row is {per_row}; expected 0 to {columns}, the number of columns")
+        row, column = _in_each_row(of_places, per_row, rows, columns)
     indptr = jnp.searchsorted(row, jnp.arange(rows + 1, dtype=row.dtype)).astype(jnp.int32)
     data = sampler(of_weights, row.shape, jax.dtypes.canonicalize_dtype(dtype))
     return cls(data, column, indptr, shape=(rows, columns), validate=False)
 
 
-def _anywhere(key: Any, density: float, rows: int, columns: int) -> tuple[jax.Array, jax.Array]:
-    if not 0 <= density <= 1:
-        raise ValueError(f"density is {density}; expected a share of all elements, in [0, 1]")
-    nse = round(density * rows * columns)
+# One program for each shape: operation by operation, compiling took most of the time.
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _anywhere(key: Any, nse: int, rows: int, columns: int) -> tuple[jax.Array, jax.Array]:
     if nse > _FEW * rows * columns:
         places = jnp.sort(jax.random.permutation(key, rows * columns)[:nse])
         return places // columns, places % columns
@@ -75,9 +80,8 @@ def _anywhere(key: Any, density: float, rows: int, columns: int) -> tuple[jax.Ar
     return _all_different(key, place)
 
 
+@partial(jax.jit, static_argnums=(1, 2, 3))
 def _in_each_row(key: Any, per_row: int, rows: int, columns: int) -> tuple[jax.Array, jax.Array]:
-    if not 0 <= per_row <= columns:
-        raise ValueError(f"per_row is {per_row}; expected 0 to {columns}, the number of columns")
     row = jnp.repeat(jnp.arange(rows), per_row, total_repeat_length=rows * per_row)
     if per_row > _FEW * columns:
         every = jnp.broadcast_to(jnp.arange(columns), (rows, columns))
