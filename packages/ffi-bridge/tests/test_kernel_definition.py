@@ -162,15 +162,30 @@ def test_a_cotangent_for_an_input_that_is_not_transposed_is_refused(request: Any
     both = [lambda t, x, y, **params: operator(t, jnp.zeros_like(y), **params)] * 2
     operator.def_jvp_rule2(*both)
     operator.def_transpose_rule(lambda ct, x, y, **_: [ct, ct])
-    message = (
-        r"returned shapes \[\(3,\), \(3,\)\]; expected \[\(3,\), None\].*is_undefined_primal\(x\) is False"
-    )
+    message = r"returned \[float32\[3\], float32\[3\]\]; expected \[float32\[3\], None\].*is_undefined_primal"
     with pytest.raises(RuleError, match=message):
         jax.grad(lambda x: operator(x, X, outs=OUT).sum())(X)
 
 
-def test_cotangents_that_do_not_fit_are_refused(operator: XLACustomKernel) -> None:
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ([jnp.ones(4)], r"returned \[float32\[4\]\]; expected \[float32\[3\]\]"),
+        ([jnp.ones(3, jnp.int32)], r"returned \[int32\[3\]\]; expected \[float32\[3\]\]"),
+        (X, "returned ArrayImpl; expected a list"),
+    ],
+    ids=["shape", "dtype", "array"],
+)
+def test_cotangents_that_do_not_fit_are_refused(
+    operator: XLACustomKernel, returned: Any, message: str
+) -> None:
     operator.def_jvp_rule2(lambda t, x, **params: operator(t, **params))
-    operator.def_transpose_rule(lambda ct, x, **_: [jnp.ones(4)])
-    with pytest.raises(RuleError, match=r"returned shapes \[\(4,\)\]; expected \[\(3,\)\]"):
+    operator.def_transpose_rule(lambda ct, x, **_: returned)
+    with pytest.raises(RuleError, match=message):
         jax.grad(lambda x: operator(x, outs=OUT).sum())(X)
+
+
+def test_a_jvp_rule_without_a_pair_is_refused(operator: XLACustomKernel) -> None:
+    operator.def_jvp_rule(lambda primals, tangents, **_: primals[0])
+    with pytest.raises(RuleError, match=re.escape(operator.name) + ".* expected a pair"):
+        jax.jvp(lambda x: operator(x, outs=OUT), (X,), (X,))

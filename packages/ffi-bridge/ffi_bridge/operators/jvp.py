@@ -26,7 +26,13 @@ def declared_jvp(fun: Rule) -> JVP:
 
     def rule(operator: Operator, call: Call, primals: Sequence[Any], tangents: Flat) -> tuple[Flat, Flat]:
         symbolic_tangents = tuple(map(symbolic, tangents, primals))
-        outs, dots = fun(tuple(primals), symbolic_tangents, **call.for_rule())
+        returned = fun(tuple(primals), symbolic_tangents, **call.for_rule())
+        if not (isinstance(returned, list | tuple) and len(returned) == 2):
+            raise RuleError(
+                f"operator {call.operator!r}: the jvp rule returned {type(returned).__name__}; expected a "
+                "pair (outs, tangents_out)"
+            )
+        outs, dots = returned
         return check_outputs(call, "the jvp rule", outs), check_tangents(call, dots)
 
     return rule

@@ -176,13 +176,24 @@ def _transpose_once(
 ) -> Flat:
     filled = [dense_cotangent(ct, out) for ct, out in zip(cotangents, call.outs.flat, strict=True)]
     inputs = [ad.UndefinedPrimal(linear[i]) if i in linear else x for i, x in enumerate(residual)]
-    results = [dense(r) for r in fun(call.outs.restore(filled), *inputs, **call.for_rule())]
-    expected = [linear[i].shape if i in linear else None for i in range(len(inputs))]
-    shapes = [None if r is None else jnp.shape(r) for r in results]
-    if len(shapes) == len(expected) and all(g in (None, e) for g, e in zip(shapes, expected, strict=True)):
-        return results
+    returned = fun(call.outs.restore(filled), *inputs, **call.for_rule())
+    # An array would come apart into its elements.
+    if not isinstance(returned, list | tuple):
+        raise RuleError(
+            f"operator {call.operator!r}: the transpose rule returned {type(returned).__name__}; expected a "
+            "list of one cotangent, or None, per input"
+        )
+    results = [r if dense(r) is None else jnp.asarray(r) for r in returned]
+    actual = [None if dense(r) is None else f"{r.dtype}{list(r.shape)}" for r in results]
+    expected = [f"{x.dtype}{list(x.shape)}" if (x := linear.get(i)) else None for i in range(len(inputs))]
+    if len(actual) == len(expected) and all(g in (None, e) for g, e in zip(actual, expected, strict=True)):
+        return list(map(dense, results))
     raise RuleError(
-        f"operator {call.operator!r}: the transpose rule returned shapes {shapes}; expected "
-        f"{expected}: one cotangent per input, of its shape, and None for inputs that this call does not "
-        "transpose, those for which jax.interpreters.ad.is_undefined_primal(x) is False"
+        f"operator {call.operator!r}: the transpose rule returned {_listed(actual)}; expected "
+        f"{_listed(expected)}: one cotangent per input, of its shape and dtype, and None for inputs that "
+        "this call does not transpose, those for which jax.interpreters.ad.is_undefined_primal(x) is False"
     )
+
+
+def _listed(types: Sequence[str | None]) -> str:
+    return f"[{', '.join(map(str, types))}]"
