@@ -12,7 +12,7 @@ KILOBYTE, MEGABYTE = 1 << 10, 1 << 20
 # as the process lives, so that the machine code of a kernel stays; Numba keeps what it made it of. Of
 # wrappers and calls nothing stays; JAX's own caches fill.
 ALL = 12 * MEGABYTE
-EACH = {"calls": 0, "wrappers": 4 * KILOBYTE, "kernels": 3 * MEGABYTE}
+EACH = {"calls": 0, "wrappers": 4 * KILOBYTE, "kernels": 500 * KILOBYTE}
 
 QUICK = {"calls": 20_000, "wrappers": 100, "kernels": 10}
 FULL = {"calls": 100_000, "wrappers": 10_000, "kernels": 1000}

@@ -26,6 +26,7 @@ from ffi_bridge.numba_cpu.internals import (
     JITCodeLibrary,
     JITCPUCodegen,
     config,
+    freed_passes,
     global_compiler_lock,
     lookup_environment,
     target_context,
@@ -114,14 +115,16 @@ class _Library(JITCodeLibrary):
         self._shared_module = None  # a second copy, which Numba would keep
         return module
 
+    @freed_passes()
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Optimise definitions alone: LLVM never gives back all memory of a function's passes."""
+        """Optimise definitions alone: LLVM never gives back all memory of a builder of passes."""
         ll_module.data_layout = self._ours._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
                 passes, builder = self._ours._function_pass_manager()
                 passes.run(function, builder)
 
+    @freed_passes()
     def _optimize_final_module(self) -> None:
         if self.is_whole:
             with replaced(config, **self._settings):  # whoever comes to need it first

@@ -14,6 +14,7 @@ from typing import Any, Final
 from llvmlite import binding as llvm
 
 from ffi_bridge.numba_cpu.derivatives import failures, powers
+from ffi_bridge.numba_cpu.internals import freed_passes
 
 # Numba's runtime as functions of LLVM's text. Enzyme follows counts of references where
 # they are plain loads and stores of memory from `malloc`.
@@ -66,6 +67,7 @@ _TYPES: Final = """
 _DECLARED_LATER: Final = re.compile(r"^declare [^\n]*@(malloc|free|llvm\.memcpy\.p0\.p0\.i64)\(.*\n", re.M)
 
 
+@freed_passes()
 def reached(text: str, kernel: str, counted: bool) -> str:
     """Return the part of the module `text` that the function `kernel` reaches, in terms that Enzyme follows.
 
@@ -80,6 +82,7 @@ def reached(text: str, kernel: str, counted: bool) -> str:
     return str(module)
 
 
+@freed_passes()
 def one_function(text: str, kernel: str, simplified: bool) -> str:
     """Return a module from `reached` as one function; `simplified`: where nothing is read twice.
 
