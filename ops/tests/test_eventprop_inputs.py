@@ -61,6 +61,10 @@ def nan_weight(given):
     return {"weights": given["weights"].at[0, 0].set(jnp.nan)}
 
 
+def infinite_weight(given):
+    return {"weights": given["weights"].at[0, 0].set(jnp.inf)}
+
+
 def short_delay(given):
     return {"recurrent_delay": given["recurrent_delay"].at[1].set(0.5)}
 
@@ -70,6 +74,8 @@ def short_delay(given):
     [
         (nan_time, {}, -1),
         (nan_weight, {}, -1),
+        (infinite_weight, {}, -1),
+        (lambda given: {}, {"I_syn": jnp.full(NEURONS, jnp.inf, jnp.float32)}, -1),
         (short_delay, {}, -1),
         (lambda given: {}, {"V_m": jnp.full(NEURONS, 1.5, jnp.float32)}, -1),
         (lambda given: {}, {"V_reset": jnp.float32(1.0)}, -1),

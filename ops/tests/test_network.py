@@ -99,6 +99,19 @@ def test_a_native_run_has_the_bits_of_the_scan():
     assert_halves_are_the_whole(network, state, 200, "numba_cpu")
 
 
+def test_a_traced_step_below_0_counts_as_0():
+    network = silent(Projection(matrix(3, 3, 1.0), "jump", delay=2), spikes=9)  # of three slots
+    state = network.state({"V_m": -40.0, "refractory": 0.0})
+
+    @jax.jit
+    def run(step):
+        return network.run(state._replace(step=step), 4, backend="numba_cpu")
+
+    end, recording = run(jnp.int32(-5))
+    expected_end, expected = run(jnp.int32(0))
+    assert_same((end, recording.spikes), (expected_end, expected.spikes))
+
+
 @pytest.mark.parametrize("backend", ["numba_cpu", "reference"])
 def test_two_runs_are_one(backend):
     network = one_population()

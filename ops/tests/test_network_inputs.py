@@ -122,6 +122,16 @@ def test_traced_spikes_are_sorted_and_those_of_nobody_left_out():
     assert empty.num_spikes == 0
 
 
+def test_several_spikes_at_once_have_the_bits_of_the_scan():
+    rng, size = np.random.default_rng(0), 64
+    weights = jnp.asarray(rng.normal(0, 20, size), jnp.float32)
+    given = SpikeInput("V_m", np.ones(3 * size, int), np.tile(np.arange(size), 3), weight=weights)
+    network = silent(inputs=[given], size=size)
+    state = network.state({"V_m": jnp.asarray(rng.normal(-60, 1, size), jnp.float32), "refractory": 0.0})
+    native, scan = (network.run(state, 2, backend=backend)[0] for backend in ("numba_cpu", "reference"))
+    np.testing.assert_array_equal(native.neurons["V_m"], scan.neurons["V_m"])
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "int64"])
 def test_traced_spikes_beyond_int32_are_those_of_no_step_and_nobody(dtype):
     def spikes_of(times, ids):

@@ -164,6 +164,18 @@ def test_batches_loops_and_parameters_of_each_neuron(backend):
         np.testing.assert_allclose(V_m[b], V_one, rtol=1e-5)
 
 
+def test_a_current_that_is_a_number_has_the_dtype_of_the_states():
+    with jax.enable_x64(True):
+        rest = jnp.full(3, -60.0, jnp.float32), jnp.zeros(3, jnp.float32)
+        for step in (lif_step, LIF):
+            run = functools.partial(step, *rest, **CUBA, backend="reference")
+            expected = run(I_syn=np.full(3, 20, "f"))[0]
+            np.testing.assert_array_equal(run(I_syn=np.float64(20))[0], expected)
+            np.testing.assert_array_equal(jax.jit(lambda I, run=run: run(I_syn=I)[0])(20.0), expected)
+        with pytest.raises(TypeError, match="I_syn has dtype float64 and V_m has dtype float32"):
+            lif_step(*rest, jnp.full(3, 20.0), **CUBA)
+
+
 @pytest.mark.slow
 def test_a_loop_over_time_steps_copies_no_states():
     def step(_, state):

@@ -5,8 +5,8 @@ from typing import Any
 
 import jax
 
-from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype, check_shape
-from event_ops.checks.inputs import in_dtype
+from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
+from event_ops.checks.inputs import in_dtype, is_number
 
 METHODS = ("exact", "euler")
 
@@ -31,6 +31,15 @@ def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
     if value.ndim:
         check_shape(name, value, (), V_m.shape, why="one for all, or one per neuron, as V_m")
     return value
+
+
+def current_per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
+    """Return an input as `per_neuron` does; raise unless it is a number or has the dtype of V_m."""
+    array = None if is_number(x) else as_array(x, name)
+    # A number that was passed to a traced function is weakly typed there.
+    if array is not None and (array.ndim or not array.weak_type):
+        check_same_dtype(name, array, "V_m", V_m)
+    return per_neuron(name, x, V_m)
 
 
 def each_per_neuron(V_m: jax.Array, **parameters: Any) -> dict[str, jax.Array]:

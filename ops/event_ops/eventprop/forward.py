@@ -268,7 +268,7 @@ def make_simulate(begin: Any, arrive: Any, walk: Any) -> Any:
                 for c in range(size):
                     next_V[near.ids[c]] = near.V_end[c]
             if spikes > record.times.size:
-                return spikes
+                return spikes if np.isfinite(next_V.sum() + next_I.sum()) else -1
             V, next_V, I, next_I = next_V, V, next_I, I
             sort_spikes(record, record.ends[k], spikes)
             for p in range(record.ends[k], spikes):

@@ -234,8 +234,13 @@ class SpikeInput:
             return numbers.at[neurons[k]].add(1, mode="drop")
 
         numbers = jax.lax.fori_loop(low, high, count, jnp.zeros(sums.size, jnp.int32))
-        weight = in_dtype(self.weight, sums.dtype)
-        return jnp.where(numbers > 0, sums + weight * numbers.astype(sums.dtype), sums)
+
+        def product() -> jax.Array:
+            return in_dtype(self.weight, sums.dtype) * numbers.astype(sums.dtype)
+
+        # From a branch XLA makes no one instruction of the product and the sum, which would round it once.
+        added = jax.lax.cond(low < high, product, lambda: jnp.zeros_like(sums))
+        return jnp.where(numbers > 0, sums + added, sums)
 
     def arrays(self, place: int, size: int, dtype: Any, given: Given) -> dict[str, Any]:
         """Return name -> array of a native run: spikes of step begin + s are ids[spans[s] : spans[s + 1]]."""

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops.checks.arrays import as_array
+from event_ops.checks.arrays import as_array, is_known
 from event_ops.checks.keywords import known_integer
 from event_ops.checks.procedural import seed_word
 from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
@@ -167,6 +167,8 @@ class Network:
         """
         count = check_steps(known_integer("steps", steps), self.record)
         check_state(state, self.layout, self.record, count)
+        if not is_known(state.step):
+            state = state._replace(step=jnp.maximum(state.step, 0))
         functions = Functions.of(self, state)
         is_smooth = has_surrogates(self, state, functions)
         if backend in _BACKENDS and (reason := self._reason(state, backend, is_smooth)):

@@ -24,7 +24,8 @@ class State(NamedTuple):
     populations, a dictionary of them."""
 
     step: jax.Array
-    """int32 0-d, the number of the next step; it counts to 2**31, 59 h of 0.1 ms."""
+    """int32 0-d, the number of the next step; it counts to 2**31, 59 h of 0.1 ms. A traced one below 0
+    counts as 0."""
 
     seed: jax.Array
     """uint32 0-d, of Poisson inputs and of noise."""

@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_same_dtype
-from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, each_per_neuron
+from event_ops.checks.neuron import check_method, current_per_neuron, each_per_neuron
 from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state
 from event_ops.kernels.reference.spiking import Surrogate, at_spike, crossings
@@ -45,7 +43,7 @@ def izhikevich_step(
     Args:
         V_m: any shape, membrane potential in mV; float32 or float64.
         U_m: shape of V_m, recovery variable in mV/ms; dtype of V_m.
-        I_syn: shape of V_m or 0-d, input in mV/ms; dtype of V_m.
+        I_syn: shape of V_m or 0-d, input in mV/ms; dtype of V_m, or a number.
         a: rate of recovery in 1/ms; this and all to jump: a number, 0-d, or shape of V_m.
         b: sensitivity of U_m to V_m in 1/ms.
         c: potential after a spike in mV.
@@ -82,8 +80,7 @@ def izhikevich_step(
     check_method(method, ("euler", "published"))
     named_states = {"V_m": V_m, "U_m": U_m}
     states = checked_state(named_states, positive={"dt": dt}, surrogate=surrogate)
-    I_syn = as_input(I_syn)
-    check_same_dtype("I_syn", I_syn, "V_m", states[0])
+    I_syn = current_per_neuron("I_syn", I_syn, states[0])
     variables = each_per_neuron(states[0], I_syn=I_syn, a=a, b=b, c=c, d=d, dt=dt, V_th=V_th, jump=jump)
     return call_step(
         kernel, of_neuron, states, variables, method=method, surrogate=surrogate, backend=backend

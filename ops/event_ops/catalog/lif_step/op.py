@@ -5,9 +5,7 @@ from typing import Any
 import jax
 from jax.typing import ArrayLike
 
-from event_ops.checks.arrays import check_same_dtype
-from event_ops.checks.inputs import as_input
-from event_ops.checks.neuron import check_method, each_per_neuron, per_neuron
+from event_ops.checks.neuron import check_method, current_per_neuron, each_per_neuron, per_neuron
 from event_ops.codegen.operators import call_step, define_kernel
 from event_ops.kernels.neurons import checked_state
 from event_ops.kernels.reference.decay import membrane_decay
@@ -47,7 +45,8 @@ def lif_step(
     Args:
         V_m: any shape, membrane potential in mV; float32 or float64.
         refractory: shape of V_m, remaining refractory time in ms, 0 where there is none; dtype of V_m.
-        I_syn: shape of V_m or 0-d, synaptic input in mV (a current, divided by the leak conductance).
+        I_syn: shape of V_m or 0-d, synaptic input in mV (a current, divided by the leak conductance); dtype
+            of V_m, or a number.
         tau_m: membrane time constant in ms, > 0; this and all to jump: a number, 0-d, or shape of V_m.
         E_L: resting potential in mV.
         V_th: threshold in mV.
@@ -83,10 +82,9 @@ def lif_step(
     named_states = {"V_m": V_m, "refractory": refractory}
     positive = {"tau_m": tau_m, "dt": dt}
     states = checked_state(named_states, positive=positive, t_ref=t_ref, surrogate=surrogate)
-    V_m, I_syn = states[0], as_input(I_syn)
-    check_same_dtype("I_syn", I_syn, "V_m", V_m)
+    V_m = states[0]
     variables = {
-        "I_syn": per_neuron("I_syn", I_syn, V_m),
+        "I_syn": current_per_neuron("I_syn", I_syn, V_m),
         "decay": per_neuron("tau_m or dt", membrane_decay(tau_m, dt, V_m.dtype, method), V_m),
         **each_per_neuron(V_m, E_L=E_L, V_th=V_th, V_reset=V_reset, t_ref=t_ref, dt=dt, jump=jump),
     }
