@@ -55,6 +55,38 @@ def one_state(model, first=0.0, **record):
     [
         (lambda: Population(0, lif_step), ValueError, "size is 0; expected an integer >= 1"),
         (
+            lambda: Network(Population(3, lif_step, I_syn=0.0, **LIF)).state({"V_m": -60.0}),
+            TypeError,
+            "lif_step does not take .* missing a required argument: 'refractory'; given are states V_m, parameters",
+        ),
+        (
+            lambda: Network({"E": Population(3, lif_step, I_syn=0.0, taum=1.0, **LIF)}).state({"E": START}),
+            TypeError,
+            "lif_step of 'E' does not take what it is given: .*'taum'",
+        ),
+        (
+            lambda: Network({"E": Population(3, lif_step, **LIF)}).state(START),
+            ValueError,
+            "neurons has 'V_m': a .*; expected a dictionary for each population: 'E'",
+        ),
+        (
+            lambda: Network(Population(3, lif_step, **LIF)).state({"E": START}),
+            ValueError,
+            "neurons has 'E': a dict; expected name -> state",
+        ),
+        (
+            lambda: Network(Population(3, lif_step, **LIF)).state([-60.0, 0.0]),
+            TypeError,
+            "neurons is of type list; expected name -> state",
+        ),
+        (
+            lambda: Network(Population(3, lif_step, **LIF), Projection(SQUARE, "jump", delay=1)),
+            TypeError,
+            "projections is of type Projection; expected a list",
+        ),
+        (lambda: Record(spikes=True), TypeError, "spikes is True; expected a number"),
+        (lambda: Record(states=["V_m"]), TypeError, "states is a list; expected name of a state -> ids"),
+        (
             lambda: Projection([[1.0]], "jump", delay=1),
             TypeError,
             "A is a list; expected a CSR or CompactCSR matrix or a 2-d array",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Sequence
+from types import MethodType
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ NUMBERS = (*FLOATS, "complex64", "complex128", *INTEGERS)
 HALVES = ("float16", "bfloat16")
 WEIGHTS = (*NUMBERS, *HALVES)
 FLOAT_WEIGHTS = (*FLOATS, *HALVES)
+_NARROW = ("int8", "int16", "uint8", "uint16")
 INDICES = ("int32", "int64", "uint32", "uint64")
 
 ENABLE_X64 = "enable 64-bit types: jax.config.update('jax_enable_x64', True)"
@@ -46,9 +48,11 @@ def as_array(x: Any, name: str = "an argument") -> jax.Array:
         raise ValueError(
             f"{name} holds {given.min()} to {given.max()}, which {widest} cannot; {instead}"
         ) from None
-    except TypeError:
+    except TypeError as error:
         of_array = obstacle(x) if isinstance(x, np.ndarray | np.generic) else None
-        found = of_array or f"a {type(x).__name__}; expected an array or a number"
+        # What refuses to become an array, a CSR or Events, says where its arrays are.
+        instead = f": {error}" if type(getattr(x, "__array__", None)) is MethodType else ""
+        found = of_array or f"a {type(x).__name__}; expected an array or a number{instead}"
         raise TypeError(f"{name} is {found}") from None
     # Lists of arrays, and objects that become one, are cut without a word, too.
     if array.dtype.kind in "iu" and is_known(*jax.tree.leaves(x)):
@@ -179,6 +183,8 @@ def cast_advice(name: str, x: Any, allowed: Sequence[str]) -> str:
     if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
         return f"pass a number that the key gives: jax.random.bits({name}, (), 'uint32')"
     usable = [dtype for dtype in allowed if jax.dtypes.canonicalize_dtype(dtype) == dtype]
+    if "int32" in usable:  # which other values of the same program may need
+        usable = [dtype for dtype in usable if dtype not in _NARROW]
     for dtype in usable:
         if keeps_values(x, dtype):
             return f"cast it: {name}.astype('{dtype}')"

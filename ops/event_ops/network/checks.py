@@ -1,5 +1,6 @@
 """Check a network when it is made, and a state when it is run; errors name the part."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_shape, is_known
 from event_ops.checks.inputs import is_number
+from event_ops.codegen.function import name_of
 from event_ops.network.inputs import Input, PoissonInput, SpikeInput, TimedInput
 from event_ops.network.layout import ONLY, Arrivals, Layout, float_of
 from event_ops.network.learning import first_synapses
@@ -25,6 +27,9 @@ def check_parts(
     populations: Mapping[str, Any], projections: Sequence[Any], inputs: Sequence[Any], record: Any
 ) -> None:
     """Raise unless parts are of their kinds, and matrices fit the populations that they connect."""
+    for name, parts in (("projections", projections), ("inputs", inputs)):
+        if not isinstance(parts, Sequence):
+            raise TypeError(f"{name} is of type {type(parts).__name__}; expected a list of parts")
     _check_kinds("neurons", populations.values(), Population)
     _check_kinds("projections", projections, Projection)
     _check_kinds("inputs", inputs, PoissonInput, TimedInput, SpikeInput)
@@ -94,6 +99,9 @@ def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> N
         check_dtype("history", history[name], ("uint32",))
     for arrivals in layout.arrivals:
         _check_receptor(arrivals, layout.populations[arrivals.target], neurons[arrivals.target])
+    for name, population in layout.populations.items():
+        receptors = [arrivals.receptor for arrivals in layout.arrivals if arrivals.target == name]
+        _check_call(population, neurons[name], receptors, name)
     check_synapses(state.synapses, layout.projections)
     for name, chosen in layout.named(record.states).items():
         if name not in neurons:
@@ -109,6 +117,20 @@ def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> N
         )
     if is_known(state.step) and int(state.step) > _LAST - steps:
         raise ValueError(f"step is {int(state.step)}, and int32 counts to {_LAST}; begin anew with step 0")
+
+
+def check_named(neurons: Any, layout: Layout) -> None:
+    """Raise unless first values are by name of the state, or, of several populations, of the population."""
+    names = [*layout.populations] if ONLY not in layout.populations else []
+    expected = (
+        f"a dictionary for each population: {', '.join(map(repr, names))}" if names else "name -> state"
+    )
+    if not isinstance(neurons, Mapping):
+        raise TypeError(f"neurons is of type {type(neurons).__name__}; expected {expected}")
+    nested = [isinstance(x, Mapping) for x in neurons.values()]
+    if not (set(neurons) == set(names) and all(nested) if names else not any(nested)):
+        given = ", ".join(f"{key!r}: a {type(x).__name__}" for key, x in neurons.items())
+        raise ValueError(f"neurons has {given or 'nothing'}; expected {expected}")
 
 
 def _check_states(population: Population, states: Mapping[str, Any], name: str) -> None:
@@ -131,6 +153,26 @@ def _check_states(population: Population, states: Mapping[str, Any], name: str) 
         check_shape(key, x, (population.size,), why="one for each neuron of the population")
         if not jnp.issubdtype(x.dtype, jnp.integer):
             check_dtype(key, x, FLOATS)
+
+
+def _check_call(
+    population: Population, states: Mapping[str, Any], receptors: Sequence[str], name: str
+) -> None:
+    """Raise unless the model, if it is a function, takes all that it is given, and is given all it needs."""
+    if isinstance(population.model, NeuronStep):
+        return
+    try:
+        inspect.signature(population.model).bind(
+            **dict.fromkeys([*states, *population.parameters, *receptors])
+        )
+    except TypeError as error:
+        given = {"states": states, "parameters": population.parameters, "receptors": receptors}
+        described = ", ".join(f"{kind} {', '.join(x) or 'none'}" for kind, x in given.items())
+        raise TypeError(
+            f"the model {name_of(population.model)}{f' of {name!r}' * bool(name)} does not take what it is "
+            f"given: {error}; given are {described}; a population takes parameters by name, Network.state "
+            "first values of states"
+        ) from None
 
 
 def _check_receptor(arrivals: Arrivals, population: Population, states: Mapping[str, Any]) -> None:

@@ -141,6 +141,12 @@ class Record:
     states: dict[str, Any] = field(compare=False)
 
     def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
+        if isinstance(spikes, bool):
+            raise TypeError(f"spikes is {spikes}; expected a number: how many spikes of a run have room")
+        if not isinstance(states, Mapping | None):
+            raise TypeError(
+                f"states is a {type(states).__name__}; expected name of a state -> ids of neurons"
+            )
         capacity, steps = known_integer("spikes", spikes), known_integer("every", every)
         if not 0 <= capacity < 1 << 31:
             raise ValueError(
@@ -158,7 +164,10 @@ def _ids(given: Any) -> np.ndarray:
         raise TypeError("states has traced ids; expected a list of integers that are known now")
     ids = np.asarray(given)
     if ids.ndim != 1 or (ids.dtype.kind not in "iu" and ids.size):
-        raise TypeError(f"states has {ids.dtype}{ids.shape} as ids; expected a list of integers, known now")
+        raise TypeError(
+            f"states has {ids.dtype}{ids.shape} as ids; expected a list of integers that are known now, "
+            "such as range(size) for all neurons"
+        )
     if ids.size and (ids.min() < 0 or ids.max() > np.iinfo(np.int32).max):
         raise ValueError(f"states has ids from {ids.min()} to {ids.max()}; expected them in [0, 2**31)")
     return ids.astype(np.int32)

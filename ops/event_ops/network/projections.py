@@ -126,7 +126,7 @@ def _checked(A: Any) -> Any:
     if not isinstance(A, CSR | CompactCSR):
         raise TypeError(
             f"A is a {type(A).__name__}; expected a CSR or CompactCSR matrix or a 2-d array, rows = source, "
-            "columns = target; A.tocsr() makes one of other formats"
+            "columns = target: CSR(A) of a matrix of SciPy or JAX, A.tocsr() of an ELL"
         )
     if A.transposed:
         raise ValueError("A is read transposed; expected rows = source, as stored; use A.tocsr()")
@@ -155,7 +155,7 @@ def _learning(A: Any, plasticity: Any, delay: Any) -> CSR:
 def _by_delay(A: Any, delays: np.ndarray) -> tuple[Any, tuple[int, ...], int]:
     """Return the matrix with a row for each neuron and delay, its delays, and the least of an entry."""
     if delays.dtype.kind not in "iu":
-        raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps")
+        raise TypeError(f"delay has dtype {delays.dtype}; expected integers, in steps: round(ms / dt)")
     if delays.shape and isinstance(A, jax.Array):
         raise ValueError(
             f"delay has shape {delays.shape}, and A is a 2-d array; expected one delay for all, or a CSR"

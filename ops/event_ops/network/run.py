@@ -11,7 +11,7 @@ import numpy as np
 from event_ops.checks.arrays import as_array, is_known
 from event_ops.checks.keywords import known_integer
 from event_ops.checks.procedural import seed_word
-from event_ops.network.checks import check_inputs, check_parts, check_state, check_steps
+from event_ops.network.checks import check_inputs, check_named, check_parts, check_state, check_steps
 from event_ops.network.functions import Functions
 from event_ops.network.gradient.call import Run
 from event_ops.network.gradient.choice import ON_GPU, has_surrogates, lacks_gradient, runs_natively
@@ -130,6 +130,7 @@ class Network:
             TypeError, ValueError: what `run` says of states.
         """
         layout = self.layout
+        check_named(neurons, layout)
         given = layout.named(neurons)
         states = {
             name: {key: _each(x, population.size, key) for key, x in given.get(name, {}).items()}

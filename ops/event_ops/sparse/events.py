@@ -51,10 +51,12 @@ class Events:
     encoding: str
 
     def __init__(self, values: ArrayLike, encoding: str = "flags", *, straight_through: bool = False) -> None:
-        if isinstance(values, list | tuple):
+        if isinstance(values, list):
+            raise TypeError("values is a list; expected an array: np.asarray(values)")
+        if isinstance(values, tuple):
             raise TypeError(
-                f"values is a {type(values).__name__}; expected an array: of what spike_compact returns, the "
-                "first, which are the ids"
+                "values is a tuple; expected an array: of what spike_compact returns, the first, which are "
+                "the ids"
             )
         events = as_array(values)
         check_encoded("values", events, encoding)
@@ -72,7 +74,7 @@ class Events:
 
     # NumPy's arrays leave both products to the two methods.
     __array_ufunc__ = None
-    __array__ = no_array("its array is events.values")
+    __array__ = no_array("its array is events.values; a product with a sparse matrix S is events @ CSR(S)")
     __eq__ = no_equality("jnp.array_equal(A.values, B.values)")
     __hash__ = object.__hash__
 

@@ -105,8 +105,8 @@ def check_mean(mean: Any) -> None:
     wrong = values[~((values >= 0) & (values <= MAX_MEAN))]
     if wrong.size:
         raise ValueError(
-            f"mean is or contains {wrong[0]}; expected numbers per step in [0, {MAX_MEAN:g}]; "
-            "shorten the time step"
+            f"mean is or contains {wrong[0]}; expected numbers per step in [0, {MAX_MEAN:g}]: "
+            "rate * dt / 1000 of a rate in Hz and a dt in ms; shorten the time step if that is more"
         )
 
 
