@@ -13,7 +13,7 @@ from real_matrices import REAL
 from small_matrix import DENSE, small
 
 import event_ops
-from event_ops import CSR
+from event_ops import CSR, ELL
 from event_ops.network import Projection
 
 
@@ -94,11 +94,12 @@ def test_a_hundred_coordinates_have_pointers_of_32_bits():
         np.testing.assert_array_equal(A.todense()[row, col], np.arange(100))
 
 
-def test_structures_of_uint64_are_sliced_and_made_compact():
+def test_structures_of_uint64_are_sliced_padded_and_made_compact():
     with jax.enable_x64(True):
         A = CSR.from_dense(DENSE.astype("f"))
         A = CSR((A.data, A.indices, A.indptr.astype("uint64")), shape=A.shape)
         np.testing.assert_array_equal(A[1:].todense(), DENSE[1:])
+        np.testing.assert_array_equal(ELL.from_csr(A, per_row=2).todense(), DENSE)
         np.testing.assert_allclose(A.compact(rtol=0.01).todense(), DENSE, rtol=0.01)
         assert Projection(A, "I", delay=np.arange(A.nse)).shape == A.shape
 

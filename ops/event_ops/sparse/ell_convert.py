@@ -84,7 +84,7 @@ def from_csr(A: Any, per_row: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     parts = spanned_entries(Parts(B.data, B.indices, B.indptr, B.shape), free=per_row is not None)
     data, indices, indptr, shape, _ = parts
     order = of_b[order_of(parts)]
-    ends: Any = np.asarray(indptr)
+    ends: Any = np.asarray(indptr).astype(np.int64)  # beside signed ones, uint64 would become floats
     starts, lengths = ends[:-1], ends[1:] - ends[:-1]
     shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
     if per_row is None and shortest != longest:
