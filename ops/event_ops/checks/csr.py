@@ -187,10 +187,12 @@ def readable(events: jax.Array, encoding: str, dtype: Any) -> jax.Array:
 
 
 def event_weights(data: Any, indices: jax.Array, dtype: Any) -> jax.Array:
-    """Return `data` as an array: numbers in `dtype`, one weight for all entries as 0-d."""
+    """Return `data` as an array: numbers in `dtype`, one weight for all entries as 0-d; no weak type."""
     if isinstance(data, (int, float)):
         return in_dtype(data, dtype)
     weights = as_input(data)
+    # What has the type of a number of Python would give way to an operand of 16 bits.
+    weights = weights.astype(weights.dtype) if getattr(weights, "weak_type", False) else weights
     return weights.reshape(()) if weights.shape == (1,) != indices.shape else weights
 
 
