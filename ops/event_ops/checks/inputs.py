@@ -46,15 +46,16 @@ def _of_python(x: Any) -> np.dtype[Any]:
 def in_dtype(x: Any, dtype: Any) -> jax.Array:
     """Return `jnp.asarray(x, dtype)`; one number as an array of NumPy.
 
-    Raise ValueError for a number with a fraction where the dtype is one of integers.
+    Raise ValueError where the dtype is one of integers, and the number has a fraction or is out of range.
     """
     if is_number(x):
-        number: Any = np.array(x, jax.dtypes.canonicalize_dtype(dtype))  # a copy, which nobody writes to
-        if number.dtype.kind in "iu" and number != x:
+        kind = np.dtype(jax.dtypes.canonicalize_dtype(dtype))
+        fits = kind.kind not in "iu" or (np.iinfo(kind).min <= x <= np.iinfo(kind).max and x == int(x))
+        if not fits:
             raise ValueError(
-                f"got {x}, which {number.dtype} cannot hold; expected a whole number, or an array of floats"
+                f"got {x}, which {kind} cannot hold; expected a whole number in its range, or an array"
             )
-        return number
+        return np.array(x, kind)  # a copy, which nobody writes to
     return x if isinstance(x, jax.Array) and x.dtype == dtype else jnp.asarray(x, dtype)
 
 

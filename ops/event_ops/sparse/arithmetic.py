@@ -10,6 +10,7 @@ import numpy as np
 
 from event_ops.catalog.csr_scale_rows.op import csr_scale_rows
 from event_ops.checks.arrays import as_array, is_known
+from event_ops.checks.inputs import in_dtype
 from event_ops.kernels.reference.entries import dense_at, grouped, rows_of
 
 _OPERATORS = {
@@ -76,7 +77,9 @@ def scaled(how: Callable[[Any, Any], Any], A: Any, x: Any, fill: int) -> Any:
         instead = "A.tocsr() * CSR(B)" if how is operator.mul else "to_scipy()"
         refuse("Multiplying or dividing two sparse matrices element by element", instead)
     if np.ndim(x) == 0:
-        # A number of Python leaves the dtype of the weights; one of NumPy has its own.
+        # A number of Python leaves the dtype of the weights, which has to hold it; one of NumPy has its own.
+        if how is operator.mul and isinstance(x, int) and jnp.issubdtype(A.dtype, jnp.integer):
+            x = in_dtype(x, A.dtype)
         return A.with_data(how(A.data, x if isinstance(x, int | float | complex) else as_array(x)))
     dense = as_array(x)
     aligned = dense.reshape((1,) * (2 - dense.ndim) + dense.shape)
