@@ -1,5 +1,7 @@
 """A kernel computes with what its callees read when it is wrapped, whenever they were compiled before."""
 
+import gc
+
 import child_python
 import jax
 import jax.numpy as jnp
@@ -7,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
+from numba.core import ir
 from numba.extending import overload
 
 from ffi_bridge import numba_kernel
@@ -251,3 +254,27 @@ def test_passes_over_a_kernel_and_its_callees_are_freed(monkeypatch):
     assert numba_kernel(kernel, jax.ShapeDtypeStruct((2,), "float32"))(jnp.ones(2)).tolist() == [0.5, 0.5]
     assert sorted(map(str, freed)) == sorted(map(str, made))
     assert {*freed} == {ModulePassManager, FunctionPassManager}
+
+
+def test_no_expressions_of_a_callee_are_kept(capsys):
+    def expressions():
+        gc.collect()
+        return sum(type(x) is ir.Expr for x in gc.get_objects())
+
+    @numba.njit
+    def square(v):
+        return v * v
+
+    @numba.njit
+    def kernel(x, y):
+        for i in range(x.size):
+            y[i] = square(x[i])
+
+    before = expressions()
+    assert numba_kernel(kernel, jax.ShapeDtypeStruct((2,), "float32"))(jnp.full(2, 3.0)).tolist() == [9, 9]
+    assert expressions() == before
+    square.inspect_types()
+    assert "Call the function from Python" in capsys.readouterr().out
+    assert square(np.float32(3)) == 9
+    square.inspect_types()
+    assert "v * v  :: float32" in capsys.readouterr().out
