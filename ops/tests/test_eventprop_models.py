@@ -190,6 +190,35 @@ def test_a_layer_without_synapses_between_neurons_is_the_same_on_all_backends():
     same((spikes.times, gradients), (wanted.times, expected), 2e-3)
 
 
+def clock(t, b, I, *, period, phase, dt):
+    return t + dt, b, I
+
+
+CLOCK = neuron_step(
+    clock,
+    threshold=lambda t, b, I, *, period, phase: jnp.cos(2 * jnp.pi * t / period + phase) - 0.9 - b,
+    reset=lambda t, b, I: (t, b + 3, I),
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_spike_between_a_fall_and_another_or_two_rises_is_found(backend):
+    def found(period, phase):
+        given = jnp.full(1, jnp.inf), jnp.zeros(1, jnp.int32), jnp.zeros((1, 1))
+        options = {"states": {"t": 0.0, "b": 0.0, "I": 0.0}, "delay": 0.0, "target": "I"}
+        options |= {"dt": 1.0, "steps": 1, "capacity": 2, "backend": backend}
+        variables = {"period": period, "phase": phase}
+        return eventprop.neuron(CLOCK, *given, variables=variables, **options).times[0]
+
+    # A fall before the maximum and behind it; a rise before and behind; a start at rest; no maximum, twice.
+    cases = np.array([[0.9, 1.0], [0.9, 4.0], [1.1, np.pi], [1.6, 1.0], [4.0, 3.0]])
+    phases = np.arccos(0.9)
+    first = cases[:, 0] * (2 * np.pi - phases - cases[:, 1]) / (2 * np.pi)
+    with jax.enable_x64(True):
+        times = jax.jit(jax.vmap(found))(*jnp.asarray(cases).T)
+    np.testing.assert_allclose(times, np.where(first < 1, first, np.inf), rtol=1e-9)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_spike_before_a_maximum_within_a_step_is_found(backend):
     """With tau_m = 2 * tau_syn, V = I * (x - x**2) where x = exp(-t / tau_m)."""

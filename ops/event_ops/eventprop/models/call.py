@@ -62,10 +62,11 @@ def neuron(
     derivatives in weights, delays, times of inputs, first states, and all variables, t_ref and time constants
     among them, as long as no spike comes or goes.
 
-    A spike is looked for between two events, where g may rise to one maximum and fall again: if it first
-    falls, and then rises and falls, a spike in between is missed; a smaller dt is the remedy. A neuron
-    that is silent has no derivative, and a spike that only just reaches the threshold a large one, infinite
-    where g has no slope.
+    A spike is looked for between two events, also at a maximum of g in between: if g falls before it, or
+    rises again behind it, where the cubic has one that has the values and slopes of g at both ends. It
+    differs from g in fourth order of the time in between, so that a spike is missed only where g passes its
+    threshold by as little; a smaller dt is the remedy. A neuron that is silent has no derivative, and a
+    spike that only just reaches the threshold a large one, infinite where g has no slope.
 
     Works under jit, grad and vmap, as `lif` does: a batch is one call. Reverse mode, first derivatives.
     Backwards the run is repeated at the known times: what is kept between the two are spikes alone. The

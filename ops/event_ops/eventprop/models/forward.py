@@ -1,7 +1,7 @@
 """A sample forwards: each neuron from event to event within a step, to exact times of its spikes."""
 
 import math
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -9,10 +9,22 @@ from event_ops.eventprop.arrivals import Sample, enlist_inputs, enlist_outputs, 
 from event_ops.eventprop.entries import Entries, Table, fill, joined, new_table, new_under_way, passed
 from event_ops.eventprop.entry_steps import sorted_arrivals
 from event_ops.eventprop.forward import Record, sort_spikes
+from event_ops.eventprop.models.crossings import LOOKS, TURNS
 from event_ops.eventprop.models.emitted import Emitted
 from event_ops.kernels.numba_cpu.jit import njit
 
-_TURNS: Final = 100  # of a search, more than halvings of a double need
+
+@njit(_nrt=False, error_model="numpy")
+def maximum_of_cubic(first: float, first_slope: float, last: float, last_slope: float) -> float:
+    """Return where in (0, 1) the cubic with these values and slopes at 0 and 1 has a maximum; else NaN."""
+    # The slope at u is first_slope + 2 * square * u + cube * u**2; of its roots this one has a maximum.
+    rise = 3 * (last - first)
+    square, cube = rise - 2 * first_slope - last_slope, 3 * (first_slope + last_slope) - 2 * rise
+    under = square * square - cube * first_slope
+    if not under > 0:
+        return np.nan
+    place = (-square - np.sqrt(under)) / cube if square > 0 else first_slope / (np.sqrt(under) - square)
+    return place if 0 < place < 1 else np.nan
 
 
 def make_crossing(functions: Emitted, states: int) -> Any:
@@ -27,7 +39,7 @@ def make_crossing(functions: Emitted, states: int) -> Any:
     def search(x: Any, p: Any, j: Any, length: float, out: Any) -> float:
         """Return the root within a length behind which the level is above 0: Newton's method in a bracket."""
         low, high, h, close = 0.0, length, length, 4 * np.finfo(out.dtype).eps
-        for _ in range(_TURNS):
+        for _ in range(TURNS):
             over, slope = out[states], out[states + 1]
             if over > 0:
                 high = h
@@ -42,25 +54,33 @@ def make_crossing(functions: Emitted, states: int) -> Any:
 
     @njit
     def crossing(x: Any, p: Any, j: Any, length: float, out: Any) -> float:
+        rise(x, p, j, 0.0, out)
+        over_low, slope_low = float(out[states]), float(out[states + 1])
         rise(x, p, j, length, out)
-        end = length
-        if out[states] <= 0 and out[states + 1] < 0:
-            # Where it rises first, there is a maximum on the way, which may be above.
-            rise(x, p, j, 0.0, out)
-            low = 0.0
+        over_high, slope_high = float(out[states]), float(out[states + 1])
+        low, high, is_over = 0.0, length, over_high > 0
+        for turn in range(TURNS):
+            width, share = high - low, 0.5
+            if slope_low > 0 > slope_high:
+                if is_over:
+                    break  # one maximum, behind the root
+            elif turn < LOOKS:
+                share = maximum_of_cubic(over_low, slope_low * width, over_high, slope_high * width)
+            else:
+                break
+            middle = low + share * width
+            if not low < middle < high:
+                break
+            rise(x, p, j, middle, out)
+            if out[states] > 0:
+                return search(x, p, j, middle, out)
             if out[states + 1] > 0:
-                for _ in range(_TURNS):
-                    middle = low + 0.5 * (end - low)
-                    rise(x, p, j, middle, out)
-                    if out[states] > 0 or not low < middle < end:
-                        end = middle
-                        break
-                    low, end = (middle, end) if out[states + 1] > 0 else (low, middle)
-            if not out[states] > 0:
-                rise(x, p, j, length, out)
-        if out[states] > 0:
-            return search(x, p, j, end, out)
-        return -1.0
+                low, over_low, slope_low = middle, float(out[states]), float(out[states + 1])
+            else:
+                high, over_high, slope_high = middle, float(out[states]), float(out[states + 1])
+        if low > 0 or high < length:
+            rise(x, p, j, length, out)
+        return search(x, p, j, length, out) if is_over else -1.0
 
     return crossing
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from event_ops.eventprop.models.crossings import first_crossing
 from event_ops.eventprop.models.functions import Functions
-from event_ops.eventprop.reference import bisected
 
 
 class Synapses(NamedTuple):
@@ -53,19 +53,6 @@ class Synapses(NamedTuple):
             acts = acts.reshape(-1, neurons)
         acts = acts & (arrival >= 0) & jnp.isfinite(arrival)
         return jnp.where(acts, arrival, jnp.inf), jnp.where(acts, weights, 0)
-
-
-def _first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) -> Any:
-    """Return when each neuron passes its threshold within `length`, or inf."""
-
-    def rise(h: Any) -> Any:
-        return functions.rise.of_each(*x, *parameters, h)[-2:]
-
-    nothing = jnp.zeros_like(length)
-    peaks = (rise(nothing)[1] > 0) & (rise(length)[1] < 0)
-    end = jnp.where(peaks, bisected(lambda h: -rise(h)[1], nothing, length), length)
-    crossed = rise(end)[0] > 0
-    return jnp.where(crossed, bisected(lambda h: rise(h)[0], nothing, end), jnp.inf)
 
 
 def _moved(functions: Functions, x: Any, parameters: Any, length: Any, is_held: Any) -> Any:
@@ -122,7 +109,7 @@ def _run_one(
         release = jnp.where(is_held, run.held_until, jnp.inf)
         limit = jnp.minimum(jnp.minimum(arrival, end), release)
         length = jnp.where(goes, limit - run.time, 0)
-        crossing = _first_crossing(functions, run.x, parameters, length)
+        crossing = first_crossing(functions, run.x, parameters, length)
         is_spike = goes & ~is_held & jnp.isfinite(crossing)
         x = _moved(functions, run.x, parameters, jnp.where(is_spike, crossing, length), is_held)
         after = jnp.stack(functions.reset.of_each(*x, *parameters))
