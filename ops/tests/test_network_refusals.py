@@ -57,7 +57,7 @@ def one_state(model, first=0.0, **record):
         (
             lambda: Network(Population(3, lif_step, I_syn=0.0, **LIF)).state({"V_m": -60.0}),
             TypeError,
-            "lif_step does not take .* missing a required argument: 'refractory'; given are states V_m, parameters",
+            "lif_step does not take .* missing a required argument: .refractory.; given are states V_m,",
         ),
         (
             lambda: Network({"E": Population(3, lif_step, I_syn=0.0, taum=1.0, **LIF)}).state({"E": START}),

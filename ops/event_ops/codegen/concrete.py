@@ -60,7 +60,7 @@ def explain(error: Exception, source: Source) -> None:
     frame, line, index = frames[-1]
     at = f"{frame.f_code.co_filename}:{line}"
     if not needs_value:
-        error.add_note(f"Raised as {source.named} was traced, at {at}.")
+        error.add_note(f"Raised as {source.named} was traced, at {at}: each argument is one number.")
         return
     said, remedy = _remedy(_text_at(frame, index), frame, linecache.getline(frame.f_code.co_filename, line))
     remedy = remedy or source.subject.expects_scalars

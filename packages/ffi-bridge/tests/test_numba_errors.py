@@ -10,6 +10,7 @@ import pytest
 
 from ffi_bridge import numba_kernel
 from ffi_bridge.errors import KernelDefinitionError, KernelTypeError, MissingRuleError
+from ffi_bridge.numba_cpu import error_messages
 
 OUT = jax.ShapeDtypeStruct((3,), jnp.float32)
 
@@ -214,3 +215,10 @@ class TestWhenTraced:
     def test_no_derivative(self):
         with pytest.raises(MissingRuleError, match=r"'copy'.*custom_jvp.*differentiable=True"):
             jax.grad(lambda x: numba_kernel(copy, OUT)(x).sum())(jnp.ones(3))
+
+    def test_arithmetic_with_a_number_on_a_gpu(self):
+        """Numba for GPUs names the ufunc alone."""
+        said = error_messages.not_compiled(
+            "k", ("x",), (numba.types.Array(numba.float32, 0, "C"),), TypeError("<ufunc 'multiply'>")
+        )
+        assert "read and write it as `x[()]`" in said

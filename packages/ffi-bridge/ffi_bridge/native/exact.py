@@ -12,6 +12,9 @@ from typing import Any, Final
 
 import jax
 import numpy as np
+from jax.core import Tracer
+
+from ffi_bridge.errors import KernelTypeError
 
 # Methods of a function under `jax.jit` that take its arguments.
 _METHODS: Final = ("lower", "trace", "eval_shape")
@@ -93,6 +96,13 @@ def exactly(jitted: Any, static: Sequence[str]) -> Callable[..., Any]:
     def through(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(jitted)
         def call(*args: Any, **named: Any) -> Any:
+            for name in static:
+                if isinstance(named.get(name), Tracer):
+                    raise KernelTypeError(
+                        f"kernel '{jitted.__name__}': '{name}' is in static_argnames, but the call gives it "
+                        f"a traced value; make it static in jax.jit(..., static_argnames='{name}') of the "
+                        "function that passes it, too, or an input of the kernel"
+                    )
             return function(*args, **{n: Exact(x) if n in static else x for n, x in named.items()})
 
         return call

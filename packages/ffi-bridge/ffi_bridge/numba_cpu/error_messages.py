@@ -94,7 +94,9 @@ def _hint_at_numbers(names: Sequence[str], arrays: Sequence[Any], error: str) ->
     numbers = [
         name
         for name, array in zip(names, arrays, strict=True)
-        if getattr(array, "ndim", None) == 0 and re.search(f"(?<!readonly ){re.escape(str(array))}", error)
+        if getattr(array, "ndim", None) == 0
+        # Of an array in arithmetic Numba for GPUs names the ufunc alone.
+        and (error.startswith("<ufunc") or re.search(f"(?<!readonly ){re.escape(str(array))}", error))
     ]
     if not numbers:
         return ""
