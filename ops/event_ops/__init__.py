@@ -1,6 +1,7 @@
 """Event-driven operators for spiking neural networks in JAX: one function, many backends, one definition."""
 
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 from event_ops import eventprop as eventprop
@@ -91,4 +92,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "discover"})
+    # Rooms of the package, which imports leave among its names, are inner ones.
+    public = eventprop, network, plasticity, surrogate
+    names = (name for name, x in globals().items() if not isinstance(x, _ModuleType) or x in public)
+    return sorted({"discover", *(x for x in names if x.startswith("__") or not x.startswith("_"))})

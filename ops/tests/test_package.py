@@ -1,6 +1,7 @@
 """The package: what it exports, what it loads, and what a folder of the catalog must hold."""
 
 import importlib
+import inspect
 import pkgutil
 import sys
 from pathlib import Path
@@ -55,6 +56,19 @@ def test_docstrings_begin_with_a_formula_and_list_every_argument(operator):
         assert f"        {name}:" in text or f" {name}:" in text, name
     assert "Raises:" in text
     assert "Returns:" in text
+
+
+@pytest.mark.parametrize("module", [event_ops, event_ops.eventprop, event_ops.network, event_ops.plasticity])
+def test_signatures_can_be_read(module):
+    """Unless annotations are kept as text, `help` writes out what ArrayLike stands for: half a page."""
+    public = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
+    written_out = [x for x in public if callable(x) and "Union[" in str(inspect.signature(x))]
+    assert written_out == [], "begin their files with `from __future__ import annotations`"
+
+
+def test_names_of_the_package_are_public():
+    inner = {"catalog", "checks", "kernels", "sparse", "_Any"}
+    assert inner <= vars(event_ops).keys() and not inner & {*dir(event_ops)}
 
 
 def test_import_loads_no_toolchain_and_no_case():

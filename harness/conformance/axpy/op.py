@@ -1,5 +1,7 @@
 """The operator `axpy`: checks, backends."""
 
+from __future__ import annotations
+
 import jax
 from jax.typing import ArrayLike
 

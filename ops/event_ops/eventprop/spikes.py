@@ -1,5 +1,7 @@
 """`lif` and `leaky_integrator`: from spikes at exact times to spikes and potentials, with derivatives."""
 
+from __future__ import annotations
+
 import math
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """`gspmm` and `gsddmm`: messages along the edges of a graph, without an array of edges times features."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Projections: synapses between populations, with one delay for all or one for each."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

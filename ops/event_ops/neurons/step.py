@@ -1,5 +1,7 @@
 """`neuron_step`: a neuron model of one's own, compiled into one pass over a population."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

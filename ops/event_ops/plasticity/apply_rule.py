@@ -1,5 +1,7 @@
 """A rule applied to arrays: their checks, where each is read, and the kernels with their backends."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType

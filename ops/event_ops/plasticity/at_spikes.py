@@ -1,5 +1,7 @@
 """`on_pre` and `on_post`: a rule of one synapse, applied to the synapses of the neurons that spiked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeVar
 

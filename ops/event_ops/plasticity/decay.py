@@ -1,5 +1,7 @@
 """States of a synapse that decay by themselves: advanced by their closed form when the synapse is visited."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 from collections.abc import Callable

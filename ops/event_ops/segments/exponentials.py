@@ -3,6 +3,8 @@
 What they are made of is differentiated, batched and run on backends as the operators are.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """`CompactCSR`: a sparse matrix of which an entry, its column and its weight, is a word of 32 or 16 bits."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 

@@ -1,5 +1,7 @@
 """`CSR`: a sparse matrix whose rows have entries of any number."""
 
+from __future__ import annotations
+
 import operator
 import os
 from dataclasses import dataclass

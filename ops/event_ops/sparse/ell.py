@@ -1,5 +1,7 @@
 """`ELL`: a sparse matrix whose rows have the same number of entries."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any, Self, overload

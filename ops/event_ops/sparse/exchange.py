@@ -1,5 +1,7 @@
 """`exchange_spikes`: all shards learn who spiked in several steps, by one all-gather."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`Matrix`: a sparse matrix of any format: a pytree with products, arithmetic and a transpose."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Matrices that `procedural_matvec` and `procedural_event_matvec` generate, as arrays to look at or save."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

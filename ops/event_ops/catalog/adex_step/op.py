@@ -1,5 +1,7 @@
 """The operator `adex_step`: checks, and the step of one neuron, which kernels are compiled from."""
 
+from __future__ import annotations
+
 import functools
 import math
 from types import SimpleNamespace

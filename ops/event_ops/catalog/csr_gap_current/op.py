@@ -1,5 +1,7 @@
 """The operator `csr_gap_current`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 import functools
 from typing import Any
 

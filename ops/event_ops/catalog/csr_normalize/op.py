@@ -1,5 +1,7 @@
 """The operator `csr_normalize`: checks, backends."""
 
+from __future__ import annotations
+
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,5 +1,7 @@
 """The operator `csr_tocsc`: checks, backends."""
 
+from __future__ import annotations
+
 import jax
 from jax.typing import ArrayLike
 

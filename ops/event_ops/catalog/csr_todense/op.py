@@ -1,5 +1,7 @@
 """The operator `csr_todense`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `dense_event_matmat`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 import jax
 from jax.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The operator `expsyn_step`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

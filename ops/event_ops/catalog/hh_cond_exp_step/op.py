@@ -1,5 +1,7 @@
 """The operator `hh_cond_exp_step`: checks, and the step of one neuron, which kernels are compiled from."""
 
+from __future__ import annotations
+
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -1,5 +1,7 @@
 """The operator `lif_step`: its checks, and its definition, the step of one neuron."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `normal_input`: checks, and a term with a normal number, from which kernels are made."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `poisson_input`: checks and backends; the reference has its derivatives."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `procedural_matvec`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 import jax
 from jax.typing import ArrayLike
 

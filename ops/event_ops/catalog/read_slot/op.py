@@ -1,5 +1,7 @@
 """The operator `read_slot`: checks, backends."""
 
+from __future__ import annotations
+
 from math import prod
 
 import jax

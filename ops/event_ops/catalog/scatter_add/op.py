@@ -1,5 +1,7 @@
 """The operator `scatter_add`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `segment_max`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

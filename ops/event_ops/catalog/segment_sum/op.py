@@ -1,5 +1,7 @@
 """The operator `segment_sum`: checks, backends, derivatives."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

@@ -1,5 +1,7 @@
 """The operator `spike_compact`: checks, backends."""
 
+from __future__ import annotations
+
 import jax
 import numpy as np
 from jax.typing import ArrayLike

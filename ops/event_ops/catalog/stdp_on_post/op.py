@@ -1,5 +1,7 @@
 """The operator `stdp_on_post`: its checks; a rule of plasticity has the backends."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

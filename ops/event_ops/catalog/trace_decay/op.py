@@ -1,5 +1,7 @@
 """The operator `trace_decay`: its checks, and its definition, the step of one trace."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import jax

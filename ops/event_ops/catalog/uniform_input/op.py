@@ -1,5 +1,7 @@
 """The operator `uniform_input`: checks, and a term with a uniform number, from which kernels are made."""
 
+from __future__ import annotations
+
 import jax
 from jax.typing import ArrayLike
 

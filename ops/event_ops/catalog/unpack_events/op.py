@@ -1,5 +1,7 @@
 """The operator `unpack_events`: checks, backends."""
 
+from __future__ import annotations
+
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike

@@ -1,5 +1,7 @@
 """`neuron`: exact times of the spikes of neurons of any smooth model, with derivatives."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
