@@ -1,4 +1,4 @@
-"""CUDA kernels that store to an input past its read-only type are refused when they are compiled."""
+"""CUDA kernels that store to an input past its read-only type, or report exceptions, are refused."""
 
 import jax
 import jax.numpy as jnp
@@ -67,3 +67,29 @@ def test_what_writes_to_outputs_and_shared_memory_alone_runs():
     np.testing.assert_array_equal(call(X[:1] + 2, X), X + 3)
     aliased = numba_cuda_kernel(in_place, X, launch_dims=4, input_output_aliases={1: 0})
     assert jax.jit(aliased)(X[:1] + 2, X).shape == (4,)
+
+
+def positive(value):
+    if value < 0:
+        raise ValueError("negative")
+    return value
+
+
+def checked(n, x, y):
+    y[()] = checked_value(n) * x[()]
+
+
+checked_value = cuda.jit(device=True)(positive)
+
+
+def test_what_a_kernel_for_debugging_raises_is_refused():
+    two = jnp.float32(2)
+    call = numba_cuda_kernel(
+        cuda.jit(debug=True, opt=False)(checked), two, launch_dims=1, static_argnames="n"
+    )
+    with pytest.raises(
+        KernelTypeError, match="'checked' has debug=True, and raises an exception, in positive"
+    ):
+        jax.eval_shape(lambda x: call(x, n=3), two)
+    call = numba_cuda_kernel(cuda.jit(checked), two, launch_dims=1, static_argnames="n")
+    assert call(two, n=3) == 6

@@ -1,5 +1,6 @@
 """Compile a CUDA kernel by the package that it is written for; no GPU is needed."""
 
+import dis
 import functools
 import importlib
 import inspect
@@ -19,6 +20,7 @@ from ffi_bridge.cuda.cubin import Cubin
 from ffi_bridge.errors import KernelTypeError
 from ffi_bridge.identity.callees import compiled_now
 from ffi_bridge.identity.fingerprint import fingerprint, overloads_of_others
+from ffi_bridge.identity.references import reached
 from ffi_bridge.kernel_cache import Entry
 from ffi_bridge.numba_cpu import error_messages
 from ffi_bridge.numba_cuda import by_llvm
@@ -69,6 +71,7 @@ def compile_kernel(
 ) -> Cubin:
     """Compile a kernel for these arguments, with the options of its `@cuda.jit`; `with_ptx`: to PTX, too."""
     compiler = compiler_of(kernel)
+    _refuse_reports(kernel)
     key = (compiler.version, fingerprint(kernel), tuple(arguments), capability, _lines(kernel, with_ptx))
     with _compiling:
         if key not in _cubins:
@@ -125,6 +128,19 @@ def _compiled(
             error_messages.stored_on_gpu(kernel.__name__, [names[i] for i in compiled.stored])
         )
     return compiled
+
+
+def _refuse_reports(kernel: Any) -> None:
+    """Raise KernelTypeError for exceptions to be reported behind the launch, as debug=True has it."""
+    if not kernel.targetoptions.get("debug"):
+        return
+    for function in reached(kernel.py_func, lambda value: getattr(value, "py_func", value)):
+        if any(x.opname == "RAISE_VARARGS" for x in dis.get_instructions(function)):
+            raise KernelTypeError(
+                f"kernel '{kernel.__name__}' has debug=True, and raises an exception, in "
+                f"{function.__name__}; XLA waits for no launch, so that nobody would hear of it: write NaN, "
+                "or a flag, into an output; without debug=True an exception ends its thread"
+            )
 
 
 def _errors(compiler: Compiler) -> tuple[type[Exception], ...]:

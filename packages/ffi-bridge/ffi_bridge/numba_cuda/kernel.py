@@ -49,7 +49,8 @@ def numba_cuda_kernel(
     Args:
         kernel: a function decorated with `@numba.cuda.jit`, or with `@cuda.jit` of `numba_cuda_mlir`, which
             then compiles it; takes one array per input, then one per output, all C-contiguous; returns
-            nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`.
+            nothing. Inputs are read-only. A number arrives as a 0-d array, `x[()]`. What it raises ends the
+            thread, and nothing else.
         outs: a `jax.ShapeDtypeStruct`, or any pytree of them; the result has the same structure. What the
             kernel leaves unwritten is undefined. Or a function that returns it, of a `jax.ShapeDtypeStruct`
             for each input, without the axes of jax.vmap, and of the static arguments by name.
@@ -95,8 +96,8 @@ def numba_cuda_kernel(
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelChangedError: as for `numba_kernel`.
         KernelTypeError: when traced: wrong number of arguments, a dtype or a constant the kernel cannot have,
-            a kernel that does not compile, writes into an input, never uses an output, or synchronises its
-            whole grid without `cooperative`.
+            a kernel that does not compile, writes into an input, never uses an output, raises with
+            debug=True, or synchronises its whole grid without `cooperative`.
         jax.errors.JaxRuntimeError: when run: a launch failed; the text has the CUDA error's name.
 
     Source: https://nvidia.github.io/numba-cuda/ for what a kernel may contain.
