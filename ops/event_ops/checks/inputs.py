@@ -55,7 +55,8 @@ def in_dtype(x: Any, dtype: Any) -> jax.Array:
             raise ValueError(
                 f"got {x}, which {kind} cannot hold; expected a whole number in its range, or an array"
             )
-        return np.array(x, kind)  # a copy, which nobody writes to
+        number: Any = np.array(x, kind)  # a copy, which nobody writes to
+        return number
     return x if isinstance(x, jax.Array) and x.dtype == dtype else jnp.asarray(x, dtype)
 
 
