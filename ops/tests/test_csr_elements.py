@@ -232,7 +232,6 @@ WRONG = {
     "mask as ids": (lambda A: A.rows(np.array([True, False])), TypeError, r"A\[mask\]"),
     "a factor out of range": (lambda A: 300 * A.astype("uint8"), ValueError, "got 300, which uint8 cannot"),
     "equality": (lambda A: A == A, TypeError, r"this CSR is the same object; use A.tocsr\(\).allclose"),
-    "equality of a format": (lambda A: A.compact() != A, TypeError, "this CompactCSR is the same object"),
     "equality of events": (lambda A: Events(A.data) == 1, TypeError, "this Events is the same object"),
     "inequality": (lambda A: A != 0, TypeError, "this CSR is the same object"),
     "random, undecided": (

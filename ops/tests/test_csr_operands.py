@@ -50,8 +50,7 @@ def test_gradients_through_many_axes():
     np.testing.assert_allclose(slope[1], dense[1], rtol=1e-6)
 
 
-@formats
-def test_a_number_as_weight_does_not_give_way_to_16_bits(small):
+def test_a_number_as_weight_does_not_give_way_to_16_bits():
     with jax.numpy_dtype_promotion("standard"):
         result = small(data=2.0) @ jnp.ones(3, jnp.float16)
     assert result.dtype == "float32" and result.tolist() == [4, 2]
