@@ -123,3 +123,17 @@ def test_recorded_launches_with_effects_are_kept(gpu):
         return len(gpu.launches) - before
 
     assert (launches(), launches(has_side_effect=True)) == (0, 2)
+
+
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_an_output_that_no_thread_is_launched_on_is_refused(blocks):
+    def into_a_temporary(x, y, z, stream):
+        multiply[1, 32, stream](x, x, cuda.device_array_like(x))
+        multiply[1, 32, stream](x, x, y)
+        multiply[blocks, 32, stream](x, y, y if blocks else z)
+
+    call = numba_cuda_callable(into_a_temporary, (X, X))
+    with pytest.raises(KernelTypeError, match="'into_a_temporary' launches no thread on its output 'z'"):
+        jax.eval_shape(call, X)
+    begun = numba_cuda_callable(into_a_temporary, (X, X), input_output_aliases={0: 1})
+    assert jax.eval_shape(begun, X)[1].shape == (10,)

@@ -142,6 +142,21 @@ class NumbaCudaCallable(CudaKernel):
     def name(self) -> str:
         return str(self.parameters.function.__name__)
 
+    def refuse_unfilled(self, launches: Sequence[KernelLaunch], num_inputs: int, call: NativeCall) -> None:
+        """Raise KernelTypeError where threads are launched on none of an output that only they fill.
+
+        `call`: of the outputs that the caller sees.
+        """
+        running = [x for x in launches if 0 not in (*x.extents.grid, *x.extents.block)]
+        given = {x.buffer - num_inputs for launch in running for x in launch.arguments if isinstance(x, View)}
+        for i in self.results(call):
+            if i not in given:
+                raise KernelTypeError(
+                    f"function '{self.name}' launches no thread on its output "
+                    f"'{self.parameters.buffers[num_inputs + i].name}', which would hold whatever was in its "
+                    "memory; launch a kernel that writes it, or let the output begin as an input"
+                )
+
 
 @dataclass(frozen=True)
 class NumbaHost:

@@ -166,7 +166,7 @@ def numba_cuda_callable(
             alias is out of range; a name that is no parameter.
         BackendUnavailableError: when traced: this machine has no NVIDIA GPU.
         KernelChangedError: as for `numba_kernel`.
-        KernelTypeError: when traced: a kernel does not compile.
+        KernelTypeError: when traced: a kernel does not compile, or no thread is launched on an output.
         jax.errors.JaxRuntimeError: when run: a launch failed, the text has the CUDA error's name; or the
             function, run in Python, raised.
 
@@ -199,6 +199,7 @@ def numba_cuda_callable(
         except NotRecordableError as obstacle:
             warnings.warn(f"{obstacle}; {_AT_EVERY_CALL}", PythonFallbackWarning, stacklevel=3)
             return call_outs.restore(call_kernel(interpreted, NativeCall(call_outs.flat, constants), ins))
+        spec.refuse_unfilled(recorded.launches, len(ins), NativeCall(call_outs.flat, None))
         every = (*call_outs.flat, *recorded.temporaries)
         results = call_kernel(spec, NativeCall(every, tuple(recorded.launches)), ins)
         return call_outs.restore(results[: len(call_outs.flat)])
