@@ -127,8 +127,7 @@ def test_small_networks_have_one_share():
     assert shares.most_shares(declared, planned(declared)[0]) == 1
 
 
-@pytest.mark.parametrize("in_shares", [False, True])
-def test_a_run_has_a_name_that_holds_in_every_process(in_shares):
+def test_a_run_in_shares_has_a_name_that_holds_in_every_process():
     """Without one, each process would compile it anew, for half a minute."""
     plan, arrays = planned(network_in_shares.network())
-    assert fingerprint(numba_cpu.kernel(plan, tuple(arrays), in_shares)).portable
+    assert fingerprint(numba_cpu.kernel(plan, tuple(arrays), True)).portable
