@@ -27,7 +27,8 @@ def check_parts(
     populations: Mapping[str, Any], projections: Sequence[Any], inputs: Sequence[Any], record: Any
 ) -> None:
     """Raise unless parts are of their kinds, and matrices fit the populations that they connect."""
-    for name, parts in (("projections", projections), ("inputs", inputs)):
+    lists: dict[str, Any] = {"projections": projections, "inputs": inputs}
+    for name, parts in lists.items():
         if not isinstance(parts, Sequence):
             raise TypeError(f"{name} is of type {type(parts).__name__}; expected a list of parts")
     _check_kinds("neurons", populations.values(), Population)

@@ -143,10 +143,9 @@ class Record:
     def __init__(self, *, spikes: int = 0, states: Mapping[str, Any] | None = None, every: int = 1) -> None:
         if isinstance(spikes, bool):
             raise TypeError(f"spikes is {spikes}; expected a number: how many spikes of a run have room")
-        if not isinstance(states, Mapping | None):
-            raise TypeError(
-                f"states is a {type(states).__name__}; expected name of a state -> ids of neurons"
-            )
+        given: Any = states
+        if not isinstance(given, Mapping | None):
+            raise TypeError(f"states is a {type(given).__name__}; expected name of a state -> ids of neurons")
         capacity, steps = known_integer("spikes", spikes), known_integer("every", every)
         if not 0 <= capacity < 1 << 31:
             raise ValueError(
