@@ -114,19 +114,26 @@ def advance(
 
 
 @njit(**INLINED)
-def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, held: Held, near: Near) -> int:
-    """List the neurons that may spike, with their states at the beginning of the step; return how many."""
+def list_positive(excess: Any, ids: Any) -> int:
+    """List the places where a number is > 0; return how many. There is room for one id more."""
     count, words = 0, excess.size - excess.size % 64
     for j in range(0, words, 64):
         bits = positive(load(excess, j, 64))
         while bits:
-            near.ids[count] = j + lowest_bit(bits)
+            ids[count] = j + lowest_bit(bits)
             bits &= bits - np.uint64(1)
             count += 1
     for j in range(words, excess.size):
         # Not a branch, which would be mispredicted.
-        near.ids[count] = j
+        ids[count] = j
         count += excess[j] > 0
+    return count
+
+
+@njit(**INLINED)
+def near_threshold(excess: Any, V: Any, I: Any, V_th: Any, held: Held, near: Near) -> int:
+    """List the neurons that may spike, with their states at the beginning of the step; return how many."""
+    count = list_positive(excess, near.ids)
     for c in range(count):
         j = near.ids[c]
         near.V[c], near.I[c], near.V_th[c], near.held_until[c] = V[j], I[j], V_th[j], held.until[j]

@@ -11,7 +11,7 @@ from event_ops.eventprop.dynamics import Neuron, factors, factors_of
 from event_ops.eventprop.forward import Held, Near, Record, Step, make_simulate, spike_exactly
 from event_ops.eventprop.row_derivatives import instant_backwards
 from event_ops.eventprop.row_sums import Sums, deliver, new_sums
-from event_ops.eventprop.rows import Arrivals, Rows, collect, new_arrivals
+from event_ops.eventprop.rows import Arrivals, Rows, collect, instants_of, new_arrivals
 from event_ops.kernels.numba_cpu.jit import CONTRACT, INLINED, njit
 
 # Whether a neuron has spiked in a step, in a search that is to come, or goes through the step alone.
@@ -183,7 +183,8 @@ def arrive(
     rows: Rows, kept: Kept, chains: Chains, sample: Sample, k: int, neuron: Neuron, step: Step
 ) -> tuple[Kept, int]:
     """Add up the arrivals of step k, and return them, and how many instants they have."""
-    instants = collect(chains, sample, k, rows.first, neuron, kept.arrivals)
+    count = collect(chains, sample, k, rows.first, neuron.dt, kept.arrivals)
+    instants = instants_of(kept.arrivals, count, neuron)
     deliver(rows.weights, kept.arrivals, instants, neuron, kept.sums, step)
     return kept, instants
 
@@ -210,7 +211,8 @@ def back(
 ) -> None:  # fmt: skip
     """Go back through instants and spikes of step k by time."""
     arrivals, begin, count = kept.arrivals, record.ends[k], record.ends[k + 1] - record.ends[k]
-    q, p = collect(chains, sample, k, rows.first, neuron, arrivals) - 1, record.ends[k + 1] - 1
+    q = instants_of(arrivals, collect(chains, sample, k, rows.first, neuron.dt, arrivals), neuron) - 1
+    p = record.ends[k + 1] - 1
     for i in range(count):
         kept.left[i] = min(max((k + 1) * neuron.dt - float(record.times[begin + i]), 0.0), neuron.dt)
     factors_of(kept.left[:count], neuron, kept.factors)

@@ -51,9 +51,9 @@ def new_arrivals(spikes: int, weights: Any) -> Arrivals:
 
 
 @njit(**INLINED)
-def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neuron, found: Arrivals) -> Any:
-    """Fill in the arrivals of a step, sorted by time, and return how many instants they have."""
-    count, begin, dt = 0, step * neuron.dt, neuron.dt
+def collect(chains: Chains, sample: Sample, step: int, delays: Any, dt: float, found: Arrivals) -> Any:
+    """Fill in the arrivals of a step, sorted by time, and return how many there are."""
+    count, begin = np.int64(0), step * dt
     spike = chains.first[step]
     while spike >= 0:
         row, time = source(sample, spike)
@@ -68,6 +68,12 @@ def collect(chains: Chains, sample: Sample, step: int, delays: Any, neuron: Neur
             place -= 1
         found.spikes[place], found.rows[place], found.offsets[place] = now, row, offset
         count += 1
+    return count
+
+
+@njit(**INLINED)
+def instants_of(found: Arrivals, count: int, neuron: Neuron) -> Any:
+    """Fill in the instants of the arrivals of a step, and their factors; return how many there are."""
     instants = np.int64(0)
     for r in range(count):
         if r == 0 or found.offsets[r] != found.offsets[r - 1]:

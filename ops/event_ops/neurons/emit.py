@@ -45,7 +45,7 @@ def divided_step(
     variables = array_names(neuron)[states : len(neuron.places) - len(drawn)]
     arrays = [*outputs[:states], *variables]
     differ = {f"x{k}" for k, place in enumerate(neuron.places) if place != ALL}
-    shared, of_neuron = _divided(neuron.program.operations, differ, BY_SHARED in target.spellings)
+    shared, of_neuron = divided(neuron.program.operations, differ, BY_SHARED in target.spellings)
     once = {f"x{k}": f"{a}{target.only}" for k, a in enumerate(arrays) if neuron.places[k] == ALL}
     loads = {f"x{k}": f"{a}[i]" for k, a in enumerate(arrays) if neuron.places[k] != ALL}
     for k, number in enumerate(drawn, len(arrays)):
@@ -54,7 +54,7 @@ def divided_step(
     return DividedStep(once, shared, loads, of_neuron, writes, differ)
 
 
-def _divided(
+def divided(
     operations: Sequence[Operation | Loop], differ: set[str], by_shared: bool
 ) -> tuple[list[Operation | Loop], list[Operation | Loop]]:
     """Return the operations whose results are the same for all neurons, and the rest.
@@ -91,9 +91,9 @@ def loop_divided(
     while True:
         # What differs makes more of the carry differ, turn by turn: look until there is no more.
         inside = differ | {loop.carried[k] for k in differing}
-        divided = _divided(loop.body, inside, by_shared)
+        found = divided(loop.body, inside, by_shared)
         now_differing = differing | {k for k, x in enumerate(loop.after) if x in inside}
         if now_differing == differing:
             differ |= inside
-            return divided[0], divided[1], [k for k in range(len(loop.carried)) if k not in differing]
+            return found[0], found[1], [k for k in range(len(loop.carried)) if k not in differing]
         differing = now_differing

@@ -4,7 +4,8 @@ Both kinds have 700 inputs, recurrent neurons, 20 readouts, 250 steps of 1 ms, a
 potentials. "surrogate": LIF neurons that learn words, whose run is one call each way; "JAX scan" is written
 as one would, dense products of spikes in a `jax.lax.scan`; snnTorch, Norse and spyx have the same layers, run
 by `--rivals-python`, each with a surrogate of its own. "exact": LIF neurons with a current that decays,
-by EventProp; its loss is nearly that of the scan, as the scan rounds times of spikes to steps.
+by EventProp, and "eventprop.neuron" from functions of theirs; the loss is nearly that of the scan,
+as the scan rounds times of spikes to steps.
 
 Each figure is a fresh process's, in turns: the median of some calls; in others the resident bytes at most
 during the first call, beyond those before it. Measured through /proc, so on Linux only. Not measured:

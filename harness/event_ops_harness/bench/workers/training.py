@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from event_ops import eventprop
+from event_ops import eventprop, neuron_step
 from event_ops.surrogate import fast_sigmoid
 from event_ops_harness.bench.workers.memory import finished
 from event_ops_harness.bench.workers.resident import first_and_median
@@ -41,8 +41,23 @@ def inputs(batch: int) -> tuple[jax.Array, jax.Array]:
     return jnp.asarray(spikes, jnp.float32), jnp.asarray(rng.integers(0, CLASSES, batch))
 
 
-def exact(neurons: int, batch: int) -> Loss:
-    """Return the loss with spikes at exact times."""
+def integrate(V: Any, I: Any, *, tau_m: Any, tau_syn: Any, dt: Any) -> tuple[Any, Any]:
+    """Return V and I after a time dt, as `eventprop.lif` has them."""
+    decay, gain = jnp.exp(-dt / tau_m), jnp.expm1((1 / tau_m - 1 / tau_syn) * dt) / (1 - tau_m / tau_syn)
+    return decay * (V + gain * I), I * jnp.exp(-dt / tau_syn)
+
+
+model: Final = neuron_step(integrate, threshold=lambda V, I: V - 1.0, reset=lambda V, I: (0.0 * V, I))
+
+
+def of_model(*synapses: Any, tau_m: float, tau_syn: float, **options: Any) -> eventprop.Spikes:
+    """Return the spikes of `eventprop.lif` from the functions of its neuron."""
+    given = {"target": "I", "states": {"V": 0.0, "I": 0.0}, "variables": {"tau_m": tau_m, "tau_syn": tau_syn}}
+    return eventprop.neuron(model, *synapses, **given, **options)
+
+
+def exact(run: Callable[..., eventprop.Spikes], neurons: int, batch: int) -> Loss:
+    """Return the loss with spikes at exact times, of neurons that `run` runs."""
     spikes, classes = inputs(batch)
     counted = np.asarray(spikes).swapaxes(0, 1)
     room = int(counted.sum((1, 2)).max())
@@ -56,7 +71,7 @@ def exact(neurons: int, batch: int) -> Loss:
     def one(weights: Any, times: Any, ids: Any) -> tuple[jax.Array, jax.Array]:
         into, between, out = weights
         options = {"delay": DT, "recurrent_delay": DT, "capacity": capacity}
-        hidden = eventprop.lif(times, ids, into, between, **options, **neuron)
+        hidden = run(times, ids, into, between, **options, **neuron)
         return eventprop.leaky_integrator(
             hidden.times, hidden.ids, out, delay=DT, **neuron
         ), hidden.num_spikes
@@ -102,7 +117,11 @@ def surrogate(way: str, neurons: int, batch: int) -> Loss:
 
 # Of each kind, the ways to take its gradient in this process.
 WAYS: Final[dict[str, dict[str, Callable[[int, int], Loss]]]] = {
-    EXACT: {"eventprop": exact, JAX_SCAN: scan},
+    EXACT: {
+        "eventprop": functools.partial(exact, eventprop.lif),
+        "eventprop.neuron": functools.partial(exact, of_model),
+        JAX_SCAN: scan,
+    },
     SURROGATE: {way: functools.partial(surrogate, way) for way in LOSSES},
 }
 

@@ -65,14 +65,17 @@ def neuron(
     among them, as long as no spike comes or goes.
 
     A spike is looked for between two events, also at a maximum of g in between: if g falls before it, or
-    rises again behind it, where the cubic has one that has the values and slopes of g at both ends. It
+    rises again behind it, where the cubic has one that has the values and slopes of g at both ends. The cubic
     differs from g in fourth order of the time in between, so that a spike is missed only where g passes its
-    threshold by as little; a smaller dt is the remedy. A neuron that is silent has no derivative, and a
-    spike that only just reaches the threshold a large one, infinite where g has no slope.
+    threshold by as little; a smaller dt is the remedy. The time of a spike is a root by Newton's method in
+    a bracket, to 4 units in the last place of the time between the events. A neuron that is silent has no
+    derivative, and a spike that only just reaches the threshold a large one, infinite where g has no slope.
 
     Works under jit, grad and vmap, as `lif` does: a batch is one call. Reverse mode, first derivatives.
     Backwards the run is repeated at the known times: what is kept between the two are spikes alone. The
-    functions are computed for every arrival at every neuron: for LIF neurons `lif` takes far less time.
+    functions are computed for every arrival at every neuron. Of dense rows with one delay each, which arrive
+    everywhere at once, that is one loop over all neurons, in SIMD, outside of which is what depends on
+    variables that are numbers. Delays of weights, and a CSR, take a neuron at a time, and far longer.
 
     Args:
         model: `neuron_step(integrate, threshold=..., reset=..., held=...)`, of functions that are smooth in
@@ -83,8 +86,8 @@ def neuron(
         times, ids, weights, recurrent, delay, recurrent_delay: as in `lif`.
         target: name of the state to which weights are added, such as a current.
         states: name -> first value, a number or (neurons,), of all states; the threshold is below 0 there.
-        variables: name -> value, a number or (neurons,), of all that the functions take by name but dt; if
-            states are held also t_ref in ms, >= 0.
+        variables: name -> value, a number, which is faster, or (neurons,), of all that the functions take by
+            name but dt; if states are held also t_ref in ms, >= 0.
         dt: longest step in ms, > 0, at most the shortest delay between neurons; a Python number.
         steps: how many steps to run, static; what arrives later, or before 0, does nothing.
         capacity: how many spikes the result has room for, static.
@@ -140,7 +143,7 @@ def neuron(
     parameters = jnp.stack(given) if given else jnp.zeros((0, neurons), dtype)
     one = jax.ShapeDtypeStruct((), dtype)
     jax.eval_shape(lambda x: check_flag(found, [x] * len(found.states), dict.fromkeys(variables, x)), one)
-    functions = Functions.of(found, target, tuple(variables), dtype)
+    functions = Functions.of(found, target, variables, dtype)
     check_smooth(found, functions)
     check_flow(functions, name_of(found.integrate))
     shared = synapses.weights, synapses.delays

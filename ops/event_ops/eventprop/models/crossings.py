@@ -2,7 +2,8 @@
 
 Maxima of the level on the way are looked for where it rises and falls again, by halves, and else where the
 cubic has one that has the levels and slopes of both ends: the level falls, rises and falls, or rises, falls
-and rises. It differs from the cubic in fourth order of the time between the events.
+and rises. It differs from the cubic in fourth order of the time between the events. Where the level and both
+tangents stay below 0, so does the cubic, and no maximum is looked for.
 """
 
 from functools import partial
@@ -42,8 +43,9 @@ def first_crossing(functions: Functions, x: Any, parameters: Any, length: Any) -
 
     nothing = jnp.zeros_like(length)
     at_begin, at_end = rise(nothing), rise(length)
-    is_over = at_end[0] > 0
-    begin = nothing, at_begin, length, at_end, length, jnp.ones_like(length, bool)
+    is_over, is_held = at_end[0] > 0, nothing
+    may_cross = functions.reach.of_each(*x, *parameters, length, is_held)[-1] > 0
+    begin = nothing, at_begin, length, at_end, length, may_cross
     end = jax.lax.fori_loop(0, TURNS, look, begin)[-2]
     crossed = rise(end)[0] > 0
     return jnp.where(crossed, bisected(lambda h: rise(h)[0], nothing, end), jnp.inf)

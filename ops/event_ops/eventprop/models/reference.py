@@ -57,10 +57,7 @@ class Synapses(NamedTuple):
 
 def _moved(functions: Functions, x: Any, parameters: Any, length: Any, is_held: Any) -> Any:
     """Return the states after a time, in which held ones stay."""
-    after = jnp.stack(functions.flow.of_each(*x, *parameters, length))
-    if functions.held is None:
-        return after
-    return jnp.where(is_held, jnp.stack(functions.held.of_each(*x, *parameters, length)), after)
+    return jnp.stack(functions.moved.of_each(*x, *parameters, length, is_held.astype(length.dtype)))
 
 
 class Run(NamedTuple):
