@@ -71,7 +71,7 @@ def begin_entries_back(
 @njit
 def entries_again(
     entries: Entries, kept: Any, chains: Chains, sample: Sample, neurons: int, k: int, dt: float
-) -> tuple[Arrivals, int, Table]:
+) -> tuple[Arrivals, Any, Table]:
     """Return the arrivals of entries, in any order of steps."""
     passages, arrivals = kept
     low, high = passages.starts[k], passages.starts[k + 1]

@@ -61,12 +61,13 @@ def emitted(functions: Functions) -> Emitted:
         (_row(places.over), back.program.results[-2]),
     ]
     reached = [*after, _row(places.over)]
+    plain = [_of_neuron(x, *sizes) for x in (f.moved, f.level, f.rise, f.reach, f.reset)]
+    adjoints = [_of_neuron(pulled_back(x), *sizes, x.count) for x in (f.moved, f.level, f.reset)]
     return Emitted(
-        *(_of_neuron(x, *sizes) for x in (f.moved, f.level, f.rise, f.reach, f.reset)),
-        *(_of_neuron(pulled_back(x), *sizes, x.count) for x in (f.moved, f.level, f.reset)),
-        _of_block(f.moved, every, list(zip(after, f.moved.program.results, strict=True))),
-        _of_block(f.reach, every, list(zip(reached, f.reach.program.results, strict=True))),
-        _of_block(back, [*cotangents, *every], backwards),
+        *(*plain, *adjoints),
+        move_all=_of_block(f.moved, every, list(zip(after, f.moved.program.results, strict=True))),
+        reach_all=_of_block(f.reach, every, list(zip(reached, f.reach.program.results, strict=True))),
+        move_all_back=_of_block(back, [*cotangents, *every], backwards),
     )
 
 
