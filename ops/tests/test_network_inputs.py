@@ -200,12 +200,12 @@ def on_three(*inputs, steps=4, **given):
         (
             lambda: on_three(TimedInput("jump", name="a", every=2), a=np.ones((4, 3), "f")),
             ValueError,
-            r"the input 'a' has shape \(4, 3\); expected \(2, 3\) or \(2, 1\): a row for each 2 of 4 steps",
+            r"inputs\['a'\] has shape \(4, 3\); expected \(2, 3\) or \(2, 1\): a row for each 2 of 4 steps",
         ),
         (
             lambda: on_three(TimedInput("jump", name="a"), a=np.ones((4, 1), int)),
             TypeError,
-            "the input 'a' has dtype int.*; expected float32",
+            r"inputs\['a'\] has dtype int.*; cast it: inputs\['a'\].astype\('float32'\)",
         ),
         (
             lambda: on_three(TimedInput("E_L", name="a"), a=np.ones((4, 1), "f")),

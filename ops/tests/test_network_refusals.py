@@ -44,6 +44,9 @@ def test_what_has_no_native_run_says_why_and_is_a_scan(model, reason):
 SQUARE = CSR.from_dense(np.eye(3, dtype=np.float32))
 
 
+POPULATION = Population(3, lif_step, I_syn=0.0, surrogate=None, **LIF)
+
+
 def one_state(model, first=0.0, **record):
     """Run a model of one state."""
     network = Network(Population(3, model), record=Record(**record))
@@ -264,6 +267,16 @@ def one_state(model, first=0.0, **record):
             r"step has shape \(2,\); expected \(\): one number; a batch of states goes through jax.vmap",
         ),
         (lambda: silent().run(START, 3), TypeError, "state is a dict; expected what Network.state"),
+        (
+            lambda: silent().run(silent().state(START)._replace(step=0), 3),
+            TypeError,
+            r"state.step is or contains a int; expected arrays",
+        ),
+        (
+            lambda: Network({"a": POPULATION, "b": POPULATION}).state({"a": START, "b": START, "c": START}),
+            ValueError,
+            "neurons has 'a': a dict, 'b': a dict, 'c': a dict; expected a dictionary for each .*: 'a', 'b'",
+        ),
         (lambda: silent().run(silent().state(START), 0), ValueError, "steps is 0; expected at least 1"),
         (lambda: silent().run(silent().state(START), 2**31), ValueError, r"below 2\*\*31"),
         (

@@ -89,6 +89,13 @@ def check_state(state: Any, layout: Layout, record: Record, steps: int = 0) -> N
     """Raise unless the state is one of the network, and all parts fit it."""
     if not isinstance(state, State):
         raise TypeError(f"state is a {type(state).__name__}; expected what Network.state or a run returns")
+    for path, x in jax.tree_util.tree_leaves_with_path(state):
+        if not isinstance(x, jax.Array | np.ndarray | np.generic | jax.ShapeDtypeStruct):
+            place = jax.tree_util.keystr(path)
+            raise TypeError(
+                f"state{place} is or contains a {type(x).__name__}; expected arrays, as Network.state makes "
+                "them: jnp.asarray, in the dtype that it had"
+            )
     neurons, history = layout.named(state.neurons), layout.named(state.history)
     for name, population in layout.populations.items():
         if name not in neurons or name not in history:
@@ -244,9 +251,9 @@ def check_inputs(
         states, size = layout.named(state.neurons)[part.target], layout.populations[part.target].size
         rows = part.rows(steps)
         why = f"a row for each {part.every} of {steps} steps, and a column for each neuron, or for all"
-        check_shape(f"the input {name!r}", values[name], (rows, size), (rows, 1), why=why)
+        check_shape(f"inputs[{name!r}]", values[name], (rows, size), (rows, 1), why=why)
         dtype = states[part.receptor].dtype if part.receptor in states else float_of(states)
-        check_dtype(f"the input {name!r}", values[name], (str(dtype),))
+        check_dtype(f"inputs[{name!r}]", values[name], (str(dtype),))
     return values
 
 

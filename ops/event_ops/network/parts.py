@@ -107,7 +107,7 @@ register(Population, ("arrays",), ("size", "model", "numbers"), "event_ops.netwo
 
 
 def _is_plain(x: Any) -> bool:
-    return not isinstance(x, jax.Array) and (is_number(x) or isinstance(x, str) or callable(x))
+    return not isinstance(x, jax.Array) and (x is None or is_number(x) or isinstance(x, str) or callable(x))
 
 
 def number(x: Any) -> Any:
