@@ -259,7 +259,8 @@ def build_backward(*, outs: Any, neuron: Functions, **_: Any) -> Callable[..., A
         *shared, of_times, of_states = jax.vmap(one)(
             times, ids, states, spikes, out_ids, ends, of_spikes[:, 0]
         )
-        sums = [x.reshape(groups, -1, *x.shape[1:]).sum(1) for x in shared]
+        # Not -1, which no number of elements tells: a model may take no variables.
+        sums = [x.reshape(groups, x.shape[0] // max(groups, 1), *x.shape[1:]).sum(1) for x in shared]
         return *sums, of_times, of_states
 
     return run
