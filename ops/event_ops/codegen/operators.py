@@ -86,9 +86,9 @@ def as_variable(name: str, value: Any, like_name: str, like: jax.Array) -> jax.A
     """Return a variable as an array: a number in the dtype of `like`, an array in the same dtype or bool."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return in_dtype(value, like.dtype)
+    if isinstance(value, jax.Array) and not value.ndim and value.weak_type and value.dtype != bool:
+        return in_dtype(value, like.dtype)  # a number that was passed to a traced function
     array = as_input(value, name)
-    if isinstance(array, jax.Array) and not array.ndim and array.weak_type and array.dtype != bool:
-        return in_dtype(array, like.dtype)  # a number that was passed to a traced function
     if array.dtype != bool:
         check_dtype(name, array, FLOATS)
         check_same_dtype(name, array, like_name, like)

@@ -257,7 +257,7 @@ def freed_passes() -> Generator[None]:
 
     llvmlite 0.50 does not: an empty method of another base class hides the one that frees them.
     """
-    free = NewPassManager._dispose
+    free = vars(NewPassManager)["_dispose"]
     with replaced(ModulePassManager, _dispose=free), replaced(FunctionPassManager, _dispose=free):
         yield
 
