@@ -284,8 +284,7 @@ def test_random_places_differ_and_are_sorted(how):
 
 
 @pytest.mark.slow
-def test_random_places_are_uniform():
-    """Each column, or row, has its share of the places in many rows, or matrices: chi-square."""
+def test_random_places_are_uniform():  # chi-square
     rows = 6000
     for per_row_of in (  # drawn again, and shuffled
         lambda key: CSR.random((rows, 48), key=key, per_row=2).indices.reshape(-1, 2),
