@@ -47,7 +47,7 @@ def no_array(instead: str) -> Callable[..., Never]:
 
 
 def no_equality(instead: str) -> Callable[..., Never]:
-    """Return a method `__eq__` that raises TypeError: that of elements or of objects has to be said."""
+    """Return a method `__eq__` that raises TypeError: elements or objects, one has to say which."""
 
     def refuse(x: Any, other: Any) -> Never:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""The arrivals of a step: those of dense rows at all neurons, and those of entries at one neuron each."""
+"""The arrivals of a step: dense rows arrive at all neurons, entries at one neuron each."""
 
 from typing import Any
 

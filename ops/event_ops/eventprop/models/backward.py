@@ -116,7 +116,7 @@ def make_back(functions: Emitted, places: Places, target: int, wait: int, states
         w: Any, first: int, p: Any, of: Segments, tape: Tape, inputs: int, cotangents: Any, saved: Any,
         totals: Any, found: Any, of_level: Any, one: Any, of_release: Any, gradients: Gradients,
     ) -> None:  # fmt: skip
-        """Go back, all neurons of a block at once, and by themselves those that were alone.
+        """Go back: all neurons of a block at once, but a neuron that was alone by itself.
 
         `saved`: room for what these have found, behind which the rest of the block writes into their places.
         """

@@ -58,7 +58,7 @@ def copy(to: Any, at: int, source: Any, place: int, size: int) -> None:
 
 @njit(_nrt=False)
 def add_row(to: Any, at: int, source: Any, place: int, size: int) -> None:
-    """Add numbers of one array to those of another."""
+    """Add a range of one array to a range of another."""
     for i in range(size):
         to[np.uintp(at + i)] += source[np.uintp(place + i)]
 

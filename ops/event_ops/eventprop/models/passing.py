@@ -1,4 +1,4 @@
-"""A block of neurons through a step: all at once from arrival to arrival, and alone those with events."""
+"""A block of neurons through a step: all at once from arrival to arrival, alone where one has events."""
 
 import math
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ ARRIVAL, END, SPIKE, RELEASE = range(4)  # what ends a piece
 
 
 class Segments(NamedTuple):
-    """Hold the arrivals of step k: those at all neurons, which end its segments, and those at one neuron.
+    """Hold the arrivals of step k: at all neurons, where its segments end, and at single neurons.
 
     For each neuron `first` has its next spike of the step, and `following` for each spike the one behind it;
     -1: none. `wanted`: the first spike whose time has a derivative that is wanted.
@@ -179,7 +179,7 @@ def make_through(
         w: Any, first: int, p: Any, until: Any, of: Segments, record: Record, spikes: int, tape: Tape, x: Any,
         out: Any, ids: Any,
     ) -> int:  # fmt: skip
-        """Move the neurons from `first` on, whose rows are w; return what `alone` does."""
+        """Move the neurons from `first` on, whose rows are w; return a number of spikes, as `alone` does."""
         neurons, begin = of.first.size, of.k * of.dt
         size, s, m, v = min(neurons - first, ROOM), np.int64(record.ends[of.k]), np.int64(0), np.int64(0)
         for r in range(of.count + 1):

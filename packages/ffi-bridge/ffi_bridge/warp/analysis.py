@@ -79,7 +79,7 @@ _READING: Final = r"= wp::address\({0}\b|&\({0}\.shape\)"
 
 
 class Stores(NamedTuple):
-    """The array parameters that a kernel stores to, and those that it does not for certain."""
+    """The array parameters that a kernel stores to, and the ones that it certainly leaves alone."""
 
     written: frozenset[str]
     unwritten: frozenset[str]
