@@ -155,6 +155,24 @@ class Kept(NamedTuple):
     count: Any
 
 
+@njit
+def new_kept(spikes: int) -> Kept:
+    """Return room for the spikes that are under way."""
+    return Kept(new_under_way(spikes), np.zeros(1, np.int64))
+
+
+@njit
+def arriving(
+    entries: Entries, kept: Kept, chains: Chains, sample: Sample, neurons: int, k: int, dt: float
+) -> tuple[Table, int]:
+    """Return the arrivals of step k, and how many there are; steps come in their order."""
+    under_way = kept.under_way
+    count = joined(chains, k, sample, entries, under_way, kept.count[0])
+    kept.count[0], total = passed(entries, sample, under_way, count, (k + 1) * dt)
+    table = new_table(total, neurons)
+    return table, fill(table, entries, sample, under_way, kept.count[0], k, dt)
+
+
 class Passages(NamedTuple):
     """Hold the spikes under way in all steps: step k has them from `starts[k]` to `starts[k + 1]`."""
 
@@ -193,3 +211,14 @@ def all_passages(entries: Entries, chains: Chains, sample: Sample, dt: float) ->
         total += count
         starts[k + 1] = total
     return Passages(spikes, begin, end, starts)
+
+
+@njit
+def arriving_again(
+    entries: Entries, passages: Passages, sample: Sample, neurons: int, k: int, dt: float
+) -> tuple[Table, int]:
+    """Return the arrivals of step k, and how many there are; steps come in any order."""
+    low, high = passages.starts[k], passages.starts[k + 1]
+    under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
+    table = new_table((under_way.end - under_way.begin).sum(), neurons)
+    return table, fill(table, entries, sample, under_way, high - low, k, dt)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from event_ops.eventprop.adjoint import Gradients, event_backwards, latest, make_differentiate
 from event_ops.eventprop.arrivals import Chains, Sample
 from event_ops.eventprop.dynamics import Neuron, factors, moved
@@ -12,14 +10,11 @@ from event_ops.eventprop.entries import (
     Kept,
     Passages,
     Table,
-    UnderWay,
     all_passages,
-    fill,
+    arriving,
+    arriving_again,
     fill_factors,
-    joined,
-    new_table,
-    new_under_way,
-    passed,
+    new_kept,
 )
 from event_ops.eventprop.forward import Held, Near, Record, Step, make_simulate, spike_exactly
 from event_ops.kernels.numba_cpu.jit import njit
@@ -89,7 +84,7 @@ def arrival_backwards(
 @njit
 def begin(entries: Entries, spikes: int) -> Kept:
     """Return room for the spikes that are under way."""
-    return Kept(new_under_way(spikes), np.zeros(1, np.int64))
+    return new_kept(spikes)
 
 
 @njit
@@ -97,11 +92,7 @@ def arrive(
     entries: Entries, kept: Kept, chains: Chains, sample: Sample, k: int, neuron: Neuron, step: Step
 ) -> Table:
     """Add up the arrivals of step k, and return them."""
-    under_way = kept.under_way
-    count = joined(chains, k, sample, entries, under_way, kept.count[0])
-    kept.count[0], total = passed(entries, sample, under_way, count, (k + 1) * neuron.dt)
-    table = new_table(total, step.to_V.size)
-    size = fill(table, entries, sample, under_way, kept.count[0], k, neuron.dt)
+    table, size = arriving(entries, kept, chains, sample, step.to_V.size, k, neuron.dt)
     fill_factors(table, size, neuron)
     deliver_entries(entries.weights, table, size, neuron, step)
     return table
@@ -113,10 +104,7 @@ def back(
     cotangents: Any, lambda_V: Any, lambda_I: Any, neuron: Neuron, gradients: Gradients,
 ) -> None:  # fmt: skip
     """Go back through step k: at each neuron arrivals behind an event, the event, and arrivals before it."""
-    low, high = passages.starts[k], passages.starts[k + 1]
-    under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
-    table = new_table((under_way.end - under_way.begin).sum(), lambda_V.size)
-    size = fill(table, entries, sample, under_way, high - low, k, neuron.dt)
+    table, size = arriving_again(entries, passages, sample, lambda_V.size, k, neuron.dt)
     fill_factors(table, size, neuron)
     p = record.ends[k + 1] - 1
     time, is_release = latest(record, p, k, neuron, gradients)

@@ -7,16 +7,13 @@ import numpy as np
 from event_ops.eventprop.arrivals import Chains, Sample
 from event_ops.eventprop.entries import (
     Entries,
-    Kept,
     Passages,
     Table,
-    UnderWay,
     all_passages,
-    fill,
-    joined,
+    arriving,
+    arriving_again,
+    new_kept,
     new_table,
-    new_under_way,
-    passed,
 )
 from event_ops.eventprop.rows import Arrivals, Rows, collect, new_arrivals
 from event_ops.kernels.numba_cpu.jit import njit
@@ -43,8 +40,7 @@ def arrive_rows(
 @njit
 def begin_entries(entries: Entries, chains: Chains, sample: Sample, neurons: int, dt: float) -> Any:
     """Return room for the spikes that are under way, and for no arrivals at all neurons."""
-    under_way = new_under_way(chains.following.size)
-    return Kept(under_way, np.zeros(1, np.int64)), new_arrivals(np.int64(0), entries.weights)
+    return new_kept(chains.following.size), new_arrivals(np.int64(0), entries.weights)
 
 
 @njit
@@ -52,12 +48,8 @@ def arrive_entries(
     entries: Entries, kept: Any, chains: Chains, sample: Sample, neurons: int, k: int, dt: float
 ) -> Any:
     """Return the arrivals of entries, as spikes pass them."""
-    (under_way, number), arrivals = kept
-    count = joined(chains, k, sample, entries, under_way, number[0])
-    number[0], total = passed(entries, sample, under_way, count, (k + 1) * dt)
-    table = new_table(total, neurons)
-    fill(table, entries, sample, under_way, number[0], k, dt)
-    return arrivals, np.int64(0), table
+    under_way, arrivals = kept
+    return arrivals, np.int64(0), arriving(entries, under_way, chains, sample, neurons, k, dt)[0]
 
 
 @njit
@@ -74,11 +66,7 @@ def entries_again(
 ) -> tuple[Arrivals, Any, Table]:
     """Return the arrivals of entries, in any order of steps."""
     passages, arrivals = kept
-    low, high = passages.starts[k], passages.starts[k + 1]
-    under_way = UnderWay(passages.spikes[low:high], passages.begin[low:high], passages.end[low:high])
-    table = new_table((under_way.end - under_way.begin).sum(), neurons)
-    fill(table, entries, sample, under_way, high - low, k, dt)
-    return arrivals, np.int64(0), table
+    return arrivals, np.int64(0), arriving_again(entries, passages, sample, neurons, k, dt)[0]
 
 
 OF_ROWS = begin_rows, arrive_rows, begin_rows, arrive_rows
