@@ -6,7 +6,7 @@ NumPy's, and go to the program of the operator together; shapes are changed for 
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,11 @@ def is_number(x: Any) -> bool:
     if not isinstance(x, np.generic) and not (type(x) is np.ndarray and x.ndim == 0):
         return False
     return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8
+
+
+def is_weak_number(x: Any) -> TypeGuard[jax.Array]:
+    """Return whether x is 0-d and weakly typed, as a number is that was passed to a traced function."""
+    return isinstance(x, jax.Array) and not x.ndim and x.weak_type
 
 
 def as_input(x: Any, name: str = "an argument") -> jax.Array:

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from event_ops.checks.arrays import FLOATS, as_array, check_dtype, check_same_dtype, check_shape
-from event_ops.checks.inputs import in_dtype, is_number
+from event_ops.checks.inputs import in_dtype, is_number, is_weak_number
 
 METHODS = ("exact", "euler")
 
@@ -35,10 +35,8 @@ def per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
 
 def current_per_neuron(name: str, x: Any, V_m: jax.Array) -> jax.Array:
     """Return an input as `per_neuron` does; raise unless it is a number or has the dtype of V_m."""
-    array = None if is_number(x) else as_array(x, name)
-    # A number that was passed to a traced function is weakly typed there.
-    if array is not None and (array.ndim or not array.weak_type):
-        check_same_dtype(name, array, "V_m", V_m)
+    if not (is_number(x) or is_weak_number(x)):
+        check_same_dtype(name, as_array(x, name), "V_m", V_m)
     return per_neuron(name, x, V_m)
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from event_ops.checks.arrays import FLOATS, check_dtype, check_same_dtype
-from event_ops.checks.inputs import as_input, flattened, in_dtype, shaped
+from event_ops.checks.inputs import as_input, flattened, in_dtype, is_weak_number, shaped
 from event_ops.codegen.function import ALL, Traced
 from event_ops.codegen.identity import identity_of
 from event_ops.codegen.primitives import LACKED_BY_WARP
@@ -86,8 +86,8 @@ def as_variable(name: str, value: Any, like_name: str, like: jax.Array) -> jax.A
     """Return a variable as an array: a number in the dtype of `like`, an array in the same dtype or bool."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         return in_dtype(value, like.dtype)
-    if isinstance(value, jax.Array) and not value.ndim and value.weak_type and value.dtype != bool:
-        return in_dtype(value, like.dtype)  # a number that was passed to a traced function
+    if is_weak_number(value) and value.dtype != bool:
+        return in_dtype(value, like.dtype)
     array = as_input(value, name)
     if array.dtype != bool:
         check_dtype(name, array, FLOATS)
