@@ -1,4 +1,4 @@
-"""States of a network, and how it is run: what is wrong is refused by name."""
+"""Wrong states and runs of a network are refused by name."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -59,7 +59,7 @@ def test_docstrings_begin_with_a_formula_and_list_every_argument(operator):
 
 
 def test_signatures_can_be_read():
-    """Unless annotations are kept as text, `help` writes out what ArrayLike stands for: half a page."""
+    """Unless annotations are kept as text, `help` writes out the union of ArrayLike: half a page."""
     modules = event_ops, event_ops.eventprop, event_ops.network, event_ops.plasticity
     public = [getattr(module, name) for module in modules for name in dir(module) if name[0] != "_"]
     written_out = [x for x in public if callable(x) and "Union[" in str(inspect.signature(x))]

@@ -19,7 +19,7 @@ _EACH: Final = "each"  # the place of what has a value for each neuron
 
 @dataclass(frozen=True)
 class Functions:
-    """Hold the functions of states and, by name, of parameters; what is one for all neurons has that place.
+    """Hold the functions of states and, by name, of parameters, whose place tells if all neurons share one.
 
     Args:
         flow: the states after a time "dt", the last of what it takes.

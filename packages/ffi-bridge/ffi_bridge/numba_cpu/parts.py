@@ -200,7 +200,7 @@ def codegen_of_parts() -> Any:
 
 
 def _without_types(compiled: CompileResult) -> CompileResult:
-    """Let go of the types of all expressions, 70 KB of a function, as Numba does of what its cache reads."""
+    """Let go of the types of all expressions, 70 KB of a function, as Numba does when its cache is read."""
     described: Any = compiled.fndesc
     described.typemap = described.calltypes = None
     return compiled._replace(type_annotation="Call the function from Python: kernels keep no types.")
